@@ -73,7 +73,7 @@ def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
         bounds = {"lower": row["low"], "upper": row["high"], "confidence_level": 0.95}
         uncertainty["confidence_interval"] = {**bounds, "method": row["method"] or "unknown"}
     found: dict[str, Any] = {
-        "evaluation_result_id": samples.label(row),
+        "evaluation_result_id": row["place"],
         "evaluation_name": f"{benchmark.title}: {row['label'] or row['measure']} ({row['condition']})",
         "source_data": _source(benchmark),
         "metric_config": {
@@ -102,7 +102,6 @@ def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
     asked = "\n\n".join(text for role, text in (talk[:-1] if single else talk[:1]))
     said = each.said if each.said is not None else each.last["text"]
     turns = [{"turn_idx": n, "role": role, "content": text} for n, (role, text) in enumerate(talk)]
-    tokens = {name: each.total(name) for name in ("input_tokens", "output_tokens")}
     found: dict[str, Any] = {
         "schema_version": SCHEMA, "evaluation_id": evaluation, "model_id": name,
         "evaluation_name": f"{each.last['benchmark']} {each.condition}",
@@ -117,8 +116,8 @@ def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
             "extracted_value": said, "extraction_method": "metacog_pipeline", "is_terminal": True,
         }],
         "evaluation": {"score": each.correct or 0.0, "is_correct": each.correct == 1, "num_turns": len(talk) // 2},
-        "token_usage": {**tokens, "total_tokens": sum(tokens.values())},
-        "performance": {"latency_ms": 1000 * sum(call["latency_s"] for call in each.calls)},
+        "token_usage": each.tokens,
+        "performance": {"latency_ms": 1000 * each.latency_s},
         "metadata": {
             "condition": each.condition, "run": str(each.run), "scored": "no" if each.correct is None else "yes",
             "confidence": "" if each.confidence is None else repr(each.confidence),

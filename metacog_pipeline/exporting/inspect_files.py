@@ -47,7 +47,7 @@ class _Log:
         times = [call["started_at"] for each in own for call in each.calls]
         self.began, self.ended = min(times), max(times)
         self.spec = {
-            "eval_id": self.id, "run_id": self.id, "task_id": self.id, "created": samples.moment(self.began),
+            "eval_id": self.id, "run_id": self.id, "task_id": self.id, "created": self.began.isoformat(),
             "task": f"{benchmark.name}_{condition}", "task_version": 0, "task_attribs": {}, "task_args": {},
             "model": name, "model_args": {}, "packages": {"metacog_pipeline": __version__},
             "dataset": {"name": benchmark.name, "samples": len({each.item_id for each in own})},
@@ -58,8 +58,7 @@ class _Log:
         rows = samples.estimates(facts, benchmark, model)
         mine = [row for row in rows if condition in str(row["condition"]).split(" ")]
         self.metrics = {
-            samples.label(row): {"name": samples.label(row), "value": row["estimate"], "params": {}}
-            for row in mine
+            row["place"]: {"name": row["place"], "value": row["estimate"], "params": {}} for row in mine
         }
 
     def write(self, folder: Path) -> None:
@@ -86,35 +85,28 @@ class _Log:
             listed.append({**{name: made[name] for name in brief}, "metadata": {}, "completed": True})
         yield "_journal/summaries/1.json", listed
         yield "summaries.json", listed
-        usage = _usage(self.own)
+        usage = {name: sum(each.tokens[name] for each in self.own) for name in self.own[0].tokens}
         results = {
             "total_samples": len(self.own),
             "completed_samples": len(self.own),
             "scores": [{"name": SCORER, "scorer": SCORER, "params": {}, "metrics": self.metrics}],
         }
-        times = {"started_at": samples.moment(self.began), "completed_at": samples.moment(self.ended)}
+        times = {"started_at": self.began.isoformat(), "completed_at": self.ended.isoformat()}
         yield "header.json", {
             **start, "status": "success", "results": results,
             "stats": {**times, "model_usage": {self.name: usage}},
         }  # fmt: skip
 
 
-def _usage(own: list[Sample]) -> dict[str, int]:
-    counts = {name: sum(each.total(name) for each in own) for name in ("input_tokens", "output_tokens")}
-    return {**counts, "total_tokens": sum(counts.values())}
-
-
 def _sample(each: Sample, name: str) -> dict[str, Any]:
     talk = each.messages
-    asked = [
-        {"role": role, "content": text}
-        for role, text in talk[: next(n for n, m in enumerate(talk) if m[0] == "assistant")]
-    ]
+    first = next(n for n, (role, _) in enumerate(talk) if role == "assistant")
+    asked = [{"role": role, "content": text} for role, text in talk[:first]]
     last = each.last
     said = {"role": "assistant", "content": last["text"], "model": name, "source": "generate"}
     value = "N" if each.correct is None else {1.0: "C", 0.0: "I"}.get(each.correct, each.correct)
     score = {"value": value, "answer": each.said, "metadata": {"confidence": each.confidence}}
-    usage = _usage([each])
+    usage = each.tokens
     return {
         "id": each.item_id, "epoch": each.run,
         "input": asked[0]["content"] if len(asked) == 1 else asked, "target": each.key,
@@ -122,13 +114,13 @@ def _sample(each: Sample, name: str) -> dict[str, Any]:
         "output": {
             "model": name,
             "choices": [{"message": said, "stop_reason": _STOPPED.get(last["status"], "unknown")}],
-            "completion": last["text"], "usage": usage, "time": sum(call["latency_s"] for call in each.calls),
+            "completion": last["text"], "usage": usage, "time": each.latency_s,
         },
         "scores": {SCORER: score},
         "metadata": {"condition": each.condition},
         "store": {}, "model_usage": {name: usage},
-        "started_at": samples.moment(each.calls[0]["started_at"]),
-        "completed_at": samples.moment(last["started_at"]),
+        "started_at": each.calls[0]["started_at"].isoformat(),
+        "completed_at": last["started_at"].isoformat(),
         "uuid": sha256_hex(f"{last['answer_id']} {each.item_id} {each.condition} {each.run}")[:22],
         "events": [], "attachments": {},
     }  # fmt: skip

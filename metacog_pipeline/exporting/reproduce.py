@@ -128,22 +128,23 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
 def _refuse_odd(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     seen: set[str] = set()
     for entry in entries:
-        name = entry.filename
+        name, size = entry.filename, entry.file_size
         parts = PurePosixPath(name).parts
         plain = parts and name == "/".join(parts) and parts[0] != "/" and ".." not in parts
-        odd = (
-            (not plain or re.search(r"[\\:\0]", name), "leads out of the archive"),
-            (stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG), "is a link or a special file"),
-            (name.casefold() in seen, "is in it twice"),
-            (entry.flag_bits & 1, "is encrypted"),
-            (
-                entry.file_size > max(_ALWAYS, _TIGHTEST * entry.compress_size),
-                f"unpacks to {entry.file_size} bytes from {entry.compress_size}",
-            ),
-        )
-        if why := next((why for is_odd, why in odd if is_odd), None):
-            raise StoreError(f"{path}: entry {one_line(name, 80)!r} {why}; nothing was unpacked")
-        seen.add(name.casefold())
+        if not plain or re.search(r"[\\:\0]", name):
+            why = "leads out of the archive"
+        elif stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            why = "is a link or a special file"
+        elif name.casefold() in seen:
+            why = "is in it twice"
+        elif entry.flag_bits & 1:
+            why = "is encrypted"
+        elif size > max(_ALWAYS, _TIGHTEST * entry.compress_size):
+            why = f"unpacks to {size} bytes from {entry.compress_size}"
+        else:
+            seen.add(name.casefold())
+            continue
+        raise StoreError(f"{path}: entry {one_line(name, 80)!r} {why}; nothing was unpacked")
     if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST:
         raise StoreError(f"{path}: unpacks to more than is taken; nothing was unpacked")
 
@@ -303,14 +304,14 @@ def compare(study: Study, archive: Path) -> Iterator[Table]:
 
 def _first_difference(old: Path, new: Path) -> str:
     with old.open(encoding="utf-8", newline="") as one, new.open(encoding="utf-8", newline="") as two:
-        before, after = list(csv.reader(one)), list(csv.reader(two))
-    if before[0] != after[0]:
-        return f"columns {', '.join(sorted(set(before[0]) ^ set(after[0]))[:5]) or 'in another order'}"
+        (names, *before), (columns, *after) = csv.reader(one), csv.reader(two)
+    if names != columns:
+        return f"columns {', '.join(sorted({*names} ^ {*columns})[:5]) or 'in another order'}"
     if len(before) != len(after):
-        return f"{len(before) - 1} rows in the bundle, {len(after) - 1} here"
+        return f"{len(before)} rows in the bundle, {len(after)} here"
     differ = [(row, other) for row, other in zip(before, after, strict=True) if row != other]
     first, near = differ[0]
     at = next(n for n, (a, b) in enumerate(zip(first, near, strict=True)) if a != b)
-    where, cell = " ".join(first[: min(at, 6)]), before[0][at]
-    told = f"{cell} {one_line(first[at], 40)} in the bundle, {one_line(near[at], 40)} here"
-    return f"{len(differ)} of {len(before) - 1} rows, such as {one_line(where, 80)}: {told}"
+    where, cell = one_line(" ".join(first[: min(at, 6)]), 80), names[at]
+    both = f"{cell} {one_line(first[at], 40)} in the bundle, {one_line(near[at], 40)} here"
+    return f"{len(differ)} of {len(before)} rows, such as {where}: {both}"

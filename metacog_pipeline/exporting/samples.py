@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -46,9 +45,18 @@ class Sample:
             found.append(("assistant", call["text"]))
         return found
 
-    def total(self, name: str) -> int:
-        """Return the sum of a count over the calls; what is not known counts 0."""
-        return sum(call[name] or 0 for call in self.calls)
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Its tokens over all calls; what is not known counts 0."""
+        counts = {
+            name: sum(call[name] or 0 for call in self.calls) for name in ("input_tokens", "output_tokens")
+        }
+        return {**counts, "total_tokens": sum(counts.values())}
+
+    @property
+    def latency_s(self) -> float:
+        """The seconds its calls took."""
+        return sum(float(call["latency_s"]) for call in self.calls)
 
 
 def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str]]:
@@ -62,47 +70,29 @@ def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str
     scored = {tuple(row[name] for name in key): row for row in facts.table("answers").filter(own).to_dicts()}
     found, names = [], dict[str, str]()
     order = ["model", "condition", "item_id", "run", "started_at", "step"]
-    for place, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
-        model, condition, item_id, run = str(place[0]), str(place[1]), str(place[2]), int(str(place[3]))
+    for _, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
+        first = calls.row(0, named=True)
+        model, condition, item_id, run = (first[name] for name in order[:4])
         item = items.get(item_id, {})
         read = scored.get((model, run, item_id, board_condition(item.get("task"), condition)), {})
-        first = calls.row(0, named=True)
         names.setdefault(model, f"{first['provider']}/{(first['model_id'] or model).split('/')[-1]}")
-        found.append(
-            Sample(
-                model,
-                run,
-                condition,
-                item_id,
-                calls.to_dicts(),
-                item.get("question") or "",
-                str(item.get("key") or ""),
-                read.get("correct"),
-                read.get("confidence"),
-                read.get("response"),
-            )
-        )
+        asked, right = item.get("question") or "", str(item.get("key") or "")
+        said = (read.get(name) for name in ("correct", "confidence", "response"))
+        found.append(Sample(model, run, condition, item_id, calls.to_dicts(), asked, right, *said))
     return found, names
 
 
 def estimates(facts: Facts, benchmark: Bound, model: str) -> list[dict[str, Any]]:
-    """Return every estimate of a model that has a value, with range and direction of its measure."""
+    """Return every estimate of a model that has a value, with range and direction of its measure.
+
+    Its ``place`` says where it belongs, in one text that no other of its model has.
+    """
     sql = (
-        "select e.dataset, e.task, e.condition, e.scoring, e.measure, e.estimate, e.low, e.high, e.n, e.method, "
-        "m.label, m.definition, m.min, m.max, m.higher_is_better from estimates e left join measures m "
-        f"using (benchmark, measure) where benchmark = '{benchmark.name}' and model = '{model}' and e.estimate is not null "
-        "and isfinite(e.estimate) and e.source <> 'published' order by all"
+        "select concat_ws('/', nullif(e.dataset, ''), nullif(e.task, ''), nullif(e.condition, ''), nullif(e.scoring, ''), "
+        "e.measure) as place, e.condition, e.measure, e.estimate, e.low, e.high, e.n, e.method, m.label, m.definition, "
+        "m.min, m.max, m.higher_is_better from estimates e left join measures m using (benchmark, measure) "
+        f"where benchmark = '{benchmark.name}' and model = '{model}' and e.estimate is not null and isfinite(e.estimate) "
+        "and e.source <> 'published' order by place"
     )
     rows: list[dict[str, Any]] = query_table(facts.study.home, sql).to_pylist()
     return rows
-
-
-def label(row: dict[str, Any]) -> str:
-    """Return where an estimate belongs, in one text that no other of its model has."""
-    parts = (row["dataset"], row["task"], row["condition"], row["scoring"], row["measure"])
-    return "/".join(str(each) for each in parts if each)
-
-
-def moment(when: datetime | None) -> str:
-    """Return a moment as logs have it."""
-    return "" if when is None else when.isoformat()

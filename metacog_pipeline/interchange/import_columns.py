@@ -50,9 +50,9 @@ def parse_mapping(
     """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
     mapping: dict[str, str] = {}
     for pair in pairs:
-        name, equals, column = pair.partition("=")
+        name, _, column = pair.partition("=")
         field = (also or {}).get(name, name)
-        if not equals or not column or field not in fields:
+        if not column or field not in fields:
             raise StudyError(
                 f"--map {pair}: give field=column, with a field out of {', '.join(fields)}{suggestion(name, fields)}"
             )
@@ -65,16 +65,13 @@ def parse_mapping(
 
 
 def found_columns(
-    rows: AnswerFile | Table,
-    mapping: Mapping[str, str],
-    usual: Mapping[str, Sequence[str]],
+    rows: AnswerFile | Table, mapping: Mapping[str, str], usual: Mapping[str, Sequence[str]],
     may: Callable[[str, str], bool] = lambda field, column: True,
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """Return the column of each field: the mapped one, else the first ``usual`` name that is free and ``may`` be it."""
     for field, column in mapping.items():
         if not rows.has(column):
-            there = ", ".join(map(repr, rows.columns)) or "none"
-            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; the columns are: {there}")
+            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; {_there(rows)}")
     found = dict(mapping)
     for field, names in usual.items():
         if field not in found:
@@ -123,15 +120,20 @@ def resolved(
     names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
     usual = {field: names.get(field, (field,)) for field in fields if not settled(field)}
     found = found_columns(rows, mapping, usual, may)
-    there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
     if not any(field in found for field in ITEM_FIELDS):
         ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=… or question=…"
-        raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")
+        raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {_there(rows)}")
     if not any(field in found for field in (*raw, *rules.own)):
         ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))
         hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
-        raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}{hint}")
+        raise StudyError(
+            f"{path}: no column holds the answer or a reply; use --map {ways}; {_there(rows)}{hint}"
+        )
     return found
+
+
+def _there(rows: AnswerFile | Table) -> str:
+    return f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
 
 
 def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -148,9 +150,7 @@ def _parted(rows: AnswerFile | Table) -> dict[str, type]:
     """
     first: dict[str, object] = {}
     for row in islice(rows, _PEEKED):
-        for name, value in row.cells.items():
-            if name not in first and not columns.absent(value):
-                first[name] = only(value)
+        first = {**{name: only(v) for name, v in row.cells.items() if not columns.absent(v)}, **first}
     return {
         name: type(value)
         for name, value in first.items()

@@ -95,28 +95,21 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     name = _first(cells, "item_id", "id")
     name = int(name) if isinstance(name, float) and name.is_integer() else name
     taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
-    taken |= {compared_name(each) for each in parts.values()} | {
-        each for each in cells if _WRONG.fullmatch(each)
-    }
+    taken |= {compared_name(each) for each in parts.values()} | {*filter(_WRONG.fullmatch, cells)}
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
-        "dataset": "own",
-        "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
-        **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
-        **{"accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance"))},
-        **{"unit": unit, "group": str(cells.get("group") or "")},
+        "dataset": "own", "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
+        "question": question, "kind": kind, "options": options, "answer": forms[0] if forms else "",
+        "accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance")), "unit": unit,
+        "group": str(cells.get("group") or ""),
         "own": _own({plain[each]: cells[each] for each in cells if each not in taken}),
-    }
+    }  # fmt: skip
 
 
 def _own(cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return further plain columns of a file as they are: what a question is about, its source, its difficulty."""
-    plain = {
-        name: str(value)[:_LONGEST_OWN]
-        for name, value in cells.items()
-        if isinstance(value, str | int | float) and not absent(value)
-    }
-    return tuple(plain.items())[:_MOST_OWN]
+    plain = ((name, v) for name, v in cells.items() if isinstance(v, str | int | float) and not absent(v))
+    return tuple((name, str(value)[:_LONGEST_OWN]) for name, value in plain)[:_MOST_OWN]
 
 
 def _of_kind(
@@ -204,14 +197,11 @@ def in_order_of(shown: Sequence[str], own: Sequence[str]) -> str:
     >>> in_order_of(["blue", "red"], ["red", "blue"]), in_order_of(["Red", "blue"], ["red", "blue"])
     ('BA', '')
     """
-    left = list(range(len(own)))
-    places = []
+    left, places = list(range(len(own))), []
     for text in shown:
-        alike = [at for at in left if own[at].strip() == text.strip()] or [
-            at for at in left if flat(own[at]) == flat(text)
-        ]
-        places.append(alike[0])
-        left.remove(alike[0])
+        exact = [at for at in left if own[at].strip() == text.strip()]
+        places.append(next(iter(exact or [at for at in left if flat(own[at]) == flat(text)])))
+        left.remove(places[-1])
     return "" if places == sorted(places) else "".join(LETTERS[at] for at in places)
 
 

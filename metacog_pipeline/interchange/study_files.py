@@ -23,10 +23,8 @@ def names_of(study: Study | None, models: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for model in dict.fromkeys(models):
         whole, short = slug(model), slug(model.rpartition("/")[2])
-        free = (
-            name for name in (short, whole, *(f"{whole[:60]}-{n}" for n in range(2, 99))) if name not in taken
-        )
-        found[model] = known.get(model) or next(free)
+        names = (short, whole, *(f"{whole[:60]}-{n}" for n in range(2, 99)))
+        found[model] = known.get(model) or next(name for name in names if name not in taken)
         taken.add(found[model])
     return found
 
@@ -37,43 +35,32 @@ def slug(text: str) -> str:
 
 
 def fitted(
-    path: Path,
-    study: Study | None,
-    models: Mapping[str, str],
-    runs: int,
-    tables: Sequence[str] = (),
+    path: Path, study: Study | None, models: Mapping[str, str], runs: int, tables: Sequence[str] = (),
     condition: tuple[str, str] | None = None,
-) -> Study:
+) -> Study:  # fmt: skip
     """Return the study with a replayed row for each of ``models`` (name in the log → name here), ``runs`` runs and the
     tables given as text; its file is changed only where something lacks, and is left as it was where that fails.
     ``condition`` names a benchmark and a condition that it lacks: it is added where no model is asked.
 
     Raises ``StudyError`` where the study asks models and has too few runs, or its file cannot take the rows.
     """
-    before = path.read_text("utf-8") if study is not None else None
-    text = before
-    if text is None:
+    before = text = None if study is None else path.read_text("utf-8")
+    if text is None or study is None:
         name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
-        text = (
-            "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
-            f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
-        )
-    if study is not None and study.study.runs < runs:
-        if any(each.provider != "replay" for each in study.models):
-            raise StudyError(
-                f"{path}: the log has {runs} runs, the study {study.study.runs}; set study.runs = {runs} (models that are "
-                "asked will be asked as often), or import one run with --run"
-            )
-        with_runs = _RUNS.sub(rf"\g<1>{runs}", text, count=1)
-        text = with_runs if with_runs != text else text.replace("[study]", f"[study]\nruns = {runs}", 1)
-    if condition is not None and study is not None:
-        text = _with_condition(path, text, study, *condition)
-    there = set() if study is None else {each.name for each in study.models}
-    rows = [
+        text = "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
+        text += f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
+        there = set()
+    else:
+        there = {each.name for each in study.models}
+        if study.study.runs < runs:
+            text = _with_runs(path, text, study, runs)
+        if condition is not None:
+            text = _with_condition(path, text, study, *condition)
+    rows = (
         f'[[models]]\nname = "{name}"\nprovider = "replay"\nmodel = {json.dumps(model)}'
         for model, name in models.items()
         if name not in there
-    ]
+    )
     for table in (*rows, *tables):
         text = text.rstrip("\n") + f"\n\n{table}\n"
     if study is not None and text == before:
@@ -91,18 +78,32 @@ def fitted(
         ) from None
 
 
-def _with_condition(path: Path, text: str, study: Study, benchmark: str, condition: str) -> str:
-    table = f"[benchmarks.{benchmark}]\n"
-    conditions = re.compile(
-        rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
-    )
-    settings = study.benchmarks[benchmark]
-    now = json.dumps([*settings.model_dump()["conditions"], condition])
-    asked = any(each.provider != "replay" for each in study.models)
-    if not asked and "conditions" not in settings.model_fields_set and table in text:
-        return text.replace(table, f"{table}conditions = {now}\n", 1)
-    if asked or not conditions.search(text):
+def _asks(study: Study) -> bool:
+    return any(each.provider != "replay" for each in study.models)
+
+
+def _with_runs(path: Path, text: str, study: Study, runs: int) -> str:
+    if _asks(study):
         raise StudyError(
-            f"{path}: the answers of the log are those of {condition}; write conditions = {now} below {table.strip()}"
+            f"{path}: the log has {runs} runs, the study {study.study.runs}; set study.runs = {runs} (models that are "
+            "asked will be asked as often), or import one run with --run"
         )
-    return conditions.sub(rf'\g<1>"{condition}", ', text, count=1)
+    found, n = _RUNS.subn(rf"\g<1>{runs}", text, count=1)
+    return found if n else text.replace("[study]", f"[study]\nruns = {runs}", 1)
+
+
+def _with_condition(path: Path, text: str, study: Study, benchmark: str, condition: str) -> str:
+    table, settings = f"[benchmarks.{benchmark}]\n", study.benchmarks[benchmark]
+    now = json.dumps([*settings.model_dump()["conditions"], condition])
+    if not _asks(study):
+        if "conditions" not in settings.model_fields_set and table in text:
+            return text.replace(table, f"{table}conditions = {now}\n", 1)
+        found, n = re.subn(
+            rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", rf'\g<1>"{condition}", ', text,
+            count=1, flags=re.MULTILINE | re.DOTALL,
+        )  # fmt: skip
+        if n:
+            return found
+    raise StudyError(
+        f"{path}: the answers of the log are those of {condition}; write conditions = {now} below {table.strip()}"
+    )
