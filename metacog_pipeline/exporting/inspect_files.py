@@ -63,8 +63,8 @@ class _Log:
 
     def write(self, folder: Path) -> None:
         stamp = re.sub(r"[:.+]", "-", self.began.isoformat(timespec="seconds"))
-        task = re.sub(r"[^A-Za-z0-9]+", "-", self.spec["task"])  # type: ignore[call-overload]
-        model = re.sub(r"[^A-Za-z0-9.-]+", "-", str(self.spec["metadata"]["model"]))  # type: ignore[index]
+        task = re.sub(r"[^A-Za-z0-9]+", "-", self.spec["task"])
+        model = re.sub(r"[^A-Za-z0-9.-]+", "-", str(self.spec["metadata"]["model"]))
         with zipfile.ZipFile(
             folder / f"{stamp}_{task}-{model}_{self.id}.eval", "w", zipfile.ZIP_DEFLATED
         ) as out:
