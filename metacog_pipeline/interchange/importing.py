@@ -69,26 +69,11 @@ def import_file(
     own, rows = _built(rules, benchmark), AnswerFile(file) if isinstance(file, Path) else file
     columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     group, names = _grouped(rows, columns, study, model, run)
-    found = _read(own, rows, columns, pairs, condition, options, group)
+    found = read_rows(own, rows, columns, pairs, condition, options, group)
     options.report(found.summary)
     refuse_others(rows.path, study, benchmark.name, found.records, options.trust)
     study = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
     return replace(found, known=keep(study, benchmark.name, found.records))
-
-
-def read_table(
-    rules: RowRules, file: Path, mapping: Mapping[str, str], condition: str, options: ImportOptions, model: str,
-    run: int,
-) -> Imported:  # fmt: skip
-    """Read the answers of one model and run; nothing is kept.
-
-    Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
-    answer, a checking column disagrees with the items, or confidence is on no scale that is known.
-    """
-    rows = AnswerFile(file)
-    pairs = [f"{field}={column}" for field, column in mapping.items()]
-    columns = resolved(file, rows, rules, mapping)
-    return _read(rules, rows, columns, pairs, condition, options, lambda cells: (model, run), some=False)
 
 
 def read_respondents(
@@ -121,7 +106,7 @@ def read_respondents(
         return "names no respondent" if missing(cell(cells, column)) else (name, 1)
 
     columns = resolved(file, rows, rules, parse_mapping(pairs, fields_of(rules), rules.also))
-    found = _read(rules, rows, columns, pairs, condition or rules.condition, options, person)
+    found = read_rows(rules, rows, columns, pairs, condition or rules.condition, options, person)
     options.report([used_columns({"people": column, **columns}, rows.columns)])
     return found
 
@@ -133,11 +118,15 @@ def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     return rules(benchmark)
 
 
-def _read(
+def read_rows(
     rules: RowRules, rows: AnswerFile | Table, columns: dict[str, str], pairs: Sequence[str], condition: str,
     options: ImportOptions, group: Callable[[Mapping[str, Any]], Who | str], some: bool = True,
 ) -> Imported:  # fmt: skip
-    """Return what was read; with ``some`` StudyError where no row was."""
+    """Read the answers of a table, of the model and run that ``group`` returns of a row's cells; nothing is kept.
+
+    Raises ``StudyError`` where a checking column disagrees with the items, confidence is on no scale that is known, and,
+    with ``some``, where no row was taken.
+    """
     try:
         usual = condition if condition == rules.condition else rules.condition_named(condition)
     except RowError as error:

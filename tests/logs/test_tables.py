@@ -130,10 +130,10 @@ def test_options_in_one_text_are_told_apart(form, tmp_path):
     assert [each.question for each in read(table(tmp_path / "own.csv", made))] == expected
 
 
-def test_a_list_of_right_answers_may_be_written_as_text_and_rows_may_have_names(tmp_path):
+def test_a_list_of_right_answers_may_be_written_as_text(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text('question,answer,prediction\n' + "".join(
-        f'"{n}","Where is {n}?","[\'Rome\', \'Roma\', \'{"x" * 70}\']","Roma"\n' for n in range(3)))  # fmt: skip
+        f'"Where is {n}?","[\'Rome\', \'Roma\', \'{"x" * 70}\']","Roma"\n' for n in range(3)))  # fmt: skip
     first = read(path)[0]
     assert first.question == {"question": "Where is 0?", "answers": ["Rome", "Roma"]}
 

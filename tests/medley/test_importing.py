@@ -15,14 +15,20 @@ from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.import_columns import resolved
+from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_rows
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
 
 
 def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
     rules = Rows(SimpleNamespace(items=items, conditions=tuple))
-    return read_table(rules, path, mapping or {}, condition, ImportOptions(), model, run)
+    rows, pairs = AnswerFile(path), [f"{field}={column}" for field, column in (mapping or {}).items()]
+    columns = resolved(path, rows, rules, mapping or {})
+    return read_rows(
+        rules, rows, columns, pairs, condition, ImportOptions(), lambda cells: (model, run), some=False
+    )
 
 
 FIELDS = ("item_id", "condition", "step_a", "b_private", "b_social")

@@ -12,8 +12,10 @@ from metacog_pipeline.benchmark.contract import Condition
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import Rows
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.import_columns import resolved
 from metacog_pipeline.interchange.imported import Imported, ImportOptions
-from metacog_pipeline.interchange.importing import read_table
+from metacog_pipeline.interchange.importing import read_rows
 
 
 def read_answers(
@@ -26,7 +28,7 @@ def read_answers(
     run: int = 1,
     **options: Any,
 ) -> Imported:
-    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `asking.importing.read_table`.
+    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `read_rows`.
 
     ``content``, where there is any, is written there first; rows as JSON Lines.
     """
@@ -36,7 +38,9 @@ def read_answers(
     usual = (Condition(BASELINE),)
     about = {"name": "metamedqa", "built": items, "items": items, "wording": load_wording()}
     rules = Rows(SimpleNamespace(**about, conditions=lambda: usual, steps=lambda condition: ("answer",)))
-    return read_table(rules, path, mapping or {}, BASELINE, ImportOptions(**options), model, run)
+    rows, pairs = AnswerFile(path), [f"{field}={column}" for field, column in (mapping or {}).items()]
+    columns, how = resolved(path, rows, rules, mapping or {}), ImportOptions(**options)
+    return read_rows(rules, rows, columns, pairs, BASELINE, how, lambda cells: (model, run), some=False)
 
 
 def table(
