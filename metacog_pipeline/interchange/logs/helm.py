@@ -1,4 +1,4 @@
-"""Runs of HELM: ``scenario_state.json`` with the scores beside it."""
+"""Runs of HELM: ``scenario_state.json``, and the file of scores in the same folder."""
 
 from __future__ import annotations
 
