@@ -25,9 +25,7 @@ from metacog_pipeline.interchange.imported import NOT_KEPT, Imported, ImportOpti
 from metacog_pipeline.transcripts.schema import Record
 
 Who = tuple[str, int]  # a model and a run
-_CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 _SHOWN = 3
-Place = tuple[Any, str, bool | None]  # item, condition, whether a question next to an id is that of the item
 
 
 class Items:
@@ -90,7 +88,6 @@ class Reader:
         self._naming = {f: columns[f] for f in (*ITEM_FIELDS, "condition", *twofold) if f in columns}
         self._said = {f: c for f, c in columns.items() if f not in self._naming or f in twofold}
         self._single = len(rules.all_steps) == 1
-        self._places: dict[tuple[Any, ...], Place | str] = {}
         self._plain: dict[tuple[Any, ...], tuple[dict[str, str], int] | None] = {}
         self._answered: dict[tuple[Who, str, str], Answered] = {}
         self._rejected: list[Rejected] = []
@@ -115,10 +112,7 @@ class Reader:
         """Add what a row says; return why it is not kept."""
         if isinstance(who, str):
             return who
-        place = self._placed(row.cells)
-        if isinstance(place, str):
-            return place
-        item, condition, asks = place
+        item, condition, asks = self._placed(row.cells)
         key = who, item.item_id, condition
         there = self._answered.get(key)
         if there is not None and self._single:  # before anything of a long table's row is read
@@ -147,26 +141,14 @@ class Reader:
         what = f"{of}{self._rules.item_word} {there.item.item_id}{under}"
         return f"{what} is given twice, first in row {first}; the first one counts"
 
-    def _placed(self, cells: Mapping[str, Any]) -> Place | str:
-        """Return what a row is about, or why nothing."""
+    def _placed(self, cells: Mapping[str, Any]) -> tuple[Any, str, bool | None]:
+        """Return item, condition, and whether a question next to an id is that of the item."""
         given = {name: named.cell(cells, column) for name, column in self._naming.items()}
-        try:
-            if (known := self._places.get(key := tuple(given.values()))) is not None:
-                return known
-        except TypeError:  # a list or an object
-            key = ()
-        found: Place | str
-        try:
-            item, asks = self._items.find(given)
-            told = given.get("condition")
-            condition = self._usual if absent(told) else self._rules.condition_named(str(told))
-            self._rules.check_asked(item, condition)
-            found = item, condition, asks
-        except RowError as error:
-            found = one_line(str(error))
-        if key and len(self._places) < _CACHED:
-            self._places[key] = found
-        return found
+        item, asks = self._items.find(given)
+        stated = given.get("condition")
+        condition = self._usual if absent(stated) else self._rules.condition_named(str(stated))
+        self._rules.check_asked(item, condition)
+        return item, condition, asks
 
     def _replies(
         self, item: Any, condition: str, said: Mapping[str, Any], number: int

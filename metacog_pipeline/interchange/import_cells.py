@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 from metacog_pipeline.errors import one_line
@@ -24,6 +25,7 @@ class RowError(Exception):
     """Why one row is not taken."""
 
 
+@lru_cache(maxsize=100_000)  # a long table names the same questions again and again
 def folded(text: str) -> str:
     """Return ``text`` for comparison: one case, one kind of quotes, single spaces, no full stop at its end."""
     plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
