@@ -266,55 +266,50 @@ class Reader:
             )
         lines = []
         for name in [each for each in (*CHECKS, "question") if each in self._columns]:
-            said = [(row, one, values[name]) for row, one, values in self._claims if name in values]
-            agrees = [self._agrees(name, one, value) for _, one, value in said]
-            if not said or (name not in mapped and 2 * agrees.count(None) > len(said)):
+            said = [
+                (row, one, *self._compared(name, one, values[name]))
+                for row, one, values in self._claims
+                if name in values
+            ]
+            unread = sum(agrees is None for _, _, agrees, _ in said)
+            if not said or (name not in mapped and 2 * unread > len(said)):
                 if name in CHECKS and name not in mapped:
                     del self._columns[name]
                 continue
-            counted = [
-                (each, right)
-                for each, right in zip(said, agrees, strict=True)
-                if name != "correct" or (each[1].seen is not None and each[1].seen.right is not None)
-            ]
-            wrong, column = [each for each, right in counted if not right], self._columns[name]
-            outcome = (
-                f"{len(wrong)} of {len(counted)} disagree" if wrong else f"all {len(counted)} rows agree"
-            )
+            if name == "correct":  # of what is neither right nor wrong here nothing is said
+                said = [each for each in said if each[1].seen is not None and each[1].seen.right is not None]
+            wrong = [(row, one, why) for row, one, agrees, why in said if not agrees]
+            column, n = self._columns[name], len(said)
             if wrong and name not in self._options.trust:
-                where = ", ".join(self._words(name, *each) for each in wrong[:_SHOWN])
+                where = ", ".join(f"row {row} ({one.item.item_id}) {why}" for row, one, why in wrong[:_SHOWN])
                 raise StudyError(
-                    f"{self._path}: {name} (column {column!r}) disagrees with the study in {len(wrong)} of {len(counted)} "
-                    f"rows: {where}{', …' if len(wrong) > _SHOWN else ''}; nothing was kept; correct the file, or take it "
-                    f"as it is with --trust {name}"
+                    f"{self._path}: {name} (column {column!r}) disagrees with the study in {len(wrong)} of {n} rows: "
+                    f"{where}{', …' if len(wrong) > _SHOWN else ''}; nothing was kept; correct the file, or take it as it "
+                    f"is with --trust {name}"
                 )
-            lines.append(f"{name} (column {column!r}): {outcome}{', trusted' if wrong else ''}")
+            outcome = f"{len(wrong)} of {n} disagree, trusted" if wrong else f"all {n} rows agree"
+            lines.append(f"{name} (column {column!r}): {outcome}")
         return lines
 
-    def _agrees(self, name: str, one: Answered, value: Any) -> bool | None:
-        """Return whether a checking cell agrees with its item; None where the cell cannot be read."""
+    def _compared(self, name: str, one: Answered, value: Any) -> tuple[bool | None, str]:
+        """Return whether a checking cell agrees with its item, None where it cannot be read; and what differs."""
         rules = self._rules
-        if name == "correct":
-            stated = correctness(value)
-            return None if stated is None else one.seen is not None and stated == one.seen.right
-        try:
-            if name == "key" and rules.options:
-                return rules.option(one.item, value) == rules.target(one.item)
-            return rules.agrees(one.item, str(value).strip()) if name == "key" else bool(value)
-        except RowError:
-            return None
-
-    def _words(self, name: str, row: int, one: Answered, value: Any) -> str:
-        """Return a row that disagrees, as a message."""
-        rules, place = self._rules, f"row {row} ({one.item.item_id})"
         if name == "question":
-            return f"{place} has another question"
-        if self._agrees(name, one, value) is None:
-            return f"{place} cannot be read"
-        ours = rules.keyed(one.item) if name == "key" else str(one.seen and one.seen.right)
-        if name == "key" and rules.options:
-            value = rules.options[rules.option(one.item, value)]
-        return f"{place} says {one_line(str(value), 60)}, the study {one_line(ours, 60)}"
+            return bool(value), "has another question"
+        ours, agrees = str(one.seen and one.seen.right) if name == "correct" else rules.keyed(one.item), None
+        try:
+            if name == "correct":
+                stated = correctness(value)
+                agrees = None if stated is None else one.seen is not None and stated == one.seen.right
+            elif rules.options:
+                option = rules.option(one.item, value)
+                value, agrees = rules.options[option], option == rules.target(one.item)
+            else:
+                agrees = rules.agrees(one.item, str(value).strip())
+        except RowError:
+            pass
+        told = f"says {one_line(str(value), 60)}, the study {one_line(ours, 60)}"
+        return agrees, "cannot be read" if agrees is None else told
 
     def _summary(self, proofs: Sequence[str]) -> Iterator[str]:
         proof = "; ".join(proofs) or "nothing in it proves the match (map key, correct or question)"
