@@ -54,9 +54,10 @@ class Confidence:
 
     def _rated(self, value: Any, stated: float | None) -> str:
         own, scale = self._own, self.declared or self._own
-        if scale == own and (stated is None or "e" not in str(value).casefold()):
+        if scale == own:
             exact = whole(value)
-            return one_line(str(value).strip(), SHOWN) if exact is None else str(exact)
+            if exact is not None or stated is None or "e" not in str(value).casefold():
+                return one_line(str(value).strip(), SHOWN) if exact is None else str(exact)
         if stated is None:
             raise RowError(f"confidence {shown(value)} is no number on {scale}")
         if (share := scale.share(stated)) is None:
