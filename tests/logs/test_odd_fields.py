@@ -101,7 +101,7 @@ def test_options_counted_in_two_ways_are_refused(tmp_path):
     refused("options are counted from 0 and from 1; nothing was kept", path)
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [1, 3, 120])
 def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tmp_path, n):
     path = numbered(tmp_path, lambda n: n % 3 + 1, lambda n: "ABCD"[n], n)
     refused(r"none is 0, so they seem to begin at 1", path)

@@ -176,18 +176,6 @@ def test_a_folder_of_parquet_files_with_the_same_columns_is_one_table(tmp_path):
     refused(r"is a folder; give a file of it: .* not one table", tmp_path)
 
 
-def test_numbers_of_options_of_which_none_is_0_are_refused_and_can_be_said(tmp_path):
-    made = rows(120)
-    for row in made:
-        row["answer"], row["prediction"] = (
-            min(2, "ABCD".index(row[each])) + 1 for each in ("answer", "prediction")
-        )
-        row.pop("correct")
-    path = table(tmp_path / "own.csv", made)
-    refused(r"none is 0, so they seem to begin at 1; nothing was kept; .*--from-one", path)
-    assert said(read(path, ImportOptions(scale=PERCENT.scale, from_one=True)))[0][1] == "A"
-
-
 def test_a_correctness_that_disagrees_with_the_key_refuses_the_table(tmp_path):
     made = rows()
     made[7]["correct"] = not made[7]["correct"]
@@ -375,22 +363,15 @@ def test_ten_numbered_options_stand_in_the_order_of_their_numbers(tmp_path):
     assert (item.options[1], item.options[9], item.answer) == ("t2", "t10", "J")
 
 
-@pytest.mark.parametrize("stated", [(7, 8, 10), (1, 5, 3, 2), (0, 1, 1)])
-def test_a_short_table_of_ratings_is_not_taken_as_percent(stated, tmp_path):
+@pytest.mark.parametrize("stated", [(7, 8, 10), (1, 5, 3, 2), (0, 1, 1), (0.9, 0.5)])
+def test_a_short_table_of_ratings_or_shares_is_not_taken_as_percent(stated, tmp_path):
     made = [
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure} for n, sure in enumerate(stated)
     ]
     refused("say on which scale", table(tmp_path / "t.csv", made), ImportOptions())
-    assert len(read(tmp_path / "t.csv", PERCENT)) == len(stated)
-
-
-def test_a_short_table_of_shares_is_not_taken_as_percent(tmp_path):
-    made = [
-        {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure}
-        for n, sure in enumerate((0.9, 0.5))
-    ]
-    why = r"all 2 confidences run from 0.5 to 0.9: say on which scale"
-    refused(why, table(tmp_path / "t.csv", made), ImportOptions())
+    assert len(read(tmp_path / "t.csv", ImportOptions(scale=columns.Scale(0, max(1, *stated))))) == len(
+        stated
+    )
 
 
 @pytest.mark.parametrize(
@@ -404,12 +385,6 @@ def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, perce
     )
     (only,) = read(path, ImportOptions())
     assert only.said.text.startswith(f"Answer: x\nConfidence: {percent}") and only.right is True
-
-
-def test_a_decimal_comma_is_refused(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("question;key;pred;confidence\nQ?;x;x;85,5\n", encoding="utf-8")
-    refused(r"'85,5' is a number with a comma.*nothing was kept", path, ImportOptions())
 
 
 @pytest.mark.parametrize(
