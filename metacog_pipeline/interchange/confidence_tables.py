@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import cell, path_of
 from metacog_pipeline.stats import confidence_fit, coverage
@@ -26,7 +25,7 @@ from metacog_pipeline.stats.estimate import Estimate
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
 LEVEL = "level"  # of a row of a table with subjects: subject, average or group
 _POOLED = "none"
-_NAMED, _CLOSE = 4, 0.6
+_NAMED = 4
 
 Row = tuple[Any, ...]
 Broken = tuple[tuple[int, str], ...]  # the number of each row that has no cells, and why
@@ -157,12 +156,11 @@ def _check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> Non
     """Refuse a name that is no column of the file and no path into one, with the nearest there is."""
     for name in wanted:
         steps = path_of(name)
-        if name in there or (len(steps) > 1 and steps[0] in there):
-            continue
-        same = [each for each in there if each.casefold() == name.casefold()]
-        close = same or difflib.get_close_matches(name, there, n=1, cutoff=_CLOSE)
-        meant = f"; did you mean {close[0]!r}? The columns are" if close else "; the columns are"
-        raise StudyError(f"{path}: no column {name!r}{meant}: {', '.join(map(repr, there))[:300]}")
+        if name not in there and not (len(steps) > 1 and steps[0] in there):
+            columns = ", ".join(map(repr, there))[:300]
+            raise StudyError(
+                f"{path}: no column {name!r}{suggestion(name, there)}; the columns are: {columns}"
+            )
 
 
 class _Codes(dict[Any, int]):

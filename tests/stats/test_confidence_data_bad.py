@@ -46,10 +46,10 @@ def test_a_confidence_that_is_none_is_one_rejected_row(metacog, file, value, sai
 def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
     path = file("t.csv", table(header="Is_Correct,Confidence"))
     metacog("fit", path, "--correct", "is_correct", "--confidence", "Confidence").refused_in_one_line(
-        "no column 'is_correct'; did you mean 'Is_Correct'?"
+        "no column 'is_correct' (did you mean \"Is_Correct\"?)"
     )
     metacog("fit", path, "--correct", "Is_Correct", "--confidence", "Confidnce").refused_in_one_line(
-        "'Confidence'?"
+        '"Confidence"?'
     )
 
 
