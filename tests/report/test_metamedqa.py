@@ -57,7 +57,7 @@ def test_each_question_has_its_part_with_figures_and_numbers(make_home, write):
     text = index.read_text("utf-8")
     seen = section(text, "metamedqa-seeing-that-there-is-no-answer")
     assert "<svg" in seen and "1.000" in seen and "0.900 to 1.100" in seen
-    for measure in ("d unanswerable", "c unanswerable", "missing answer recall", "false alarm E"):
+    for measure in ("d′ of both (mean)", "c of both (mean)", "missing answer recall", "false alarm E"):
         assert measure in seen, measure
     prompts = section(text, "metamedqa-what-the-system-message-changes")
     assert "role - baseline" in prompts and "0.012" in prompts
@@ -84,7 +84,9 @@ def test_printed_values_are_on_the_axis_of_models_and_never_of_simulated_respond
 
 def test_nothing_answered_yet_says_so(make_home):
     text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
-    assert "No answers yet." in section(text, "metamedqa-seeing-that-there-is-no-answer")
+    assert "No model of this study was asked this." in section(
+        text, "metamedqa-seeing-that-there-is-no-answer"
+    )
     assert "Asked under one system message only." in section(
         text, "metamedqa-what-the-system-message-changes"
     )

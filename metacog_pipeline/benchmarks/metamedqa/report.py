@@ -36,7 +36,7 @@ from metacog_pipeline.stats.resampling import Z95
 
 REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
 _UNSEEN = {
-    "unanswerable": "mean of both",
+    "unanswerable": "both (mean)",
     "missing": "none of the above",
     "unknown": "I don't know or cannot answer",
 }
