@@ -9,10 +9,10 @@ is drawing count vectors.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from metacog_pipeline.stats import resampling
 if TYPE_CHECKING:
     from metacog_pipeline.benchmark.contract import Benchmark
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 N_DRAWS = (
@@ -180,3 +181,12 @@ class Group:
         kept = (self.rows[confidence].is_not_null() & self.rows[correct].is_not_null()).to_numpy()
         own = self.rows.filter(pl.Series(kept))
         return own[confidence].to_numpy(), own[correct].cast(pl.Int64).to_numpy(), self.clusters[kept]
+
+
+def together(found: Iterable[T], *fields: str) -> Iterator[list[T]]:
+    """Yield what is equal in source, data set and ``fields``, in the order it came: groups, or what has their names."""
+    alike: dict[tuple[Any, ...], list[T]] = {}
+    for each in found:
+        key = tuple(getattr(each, name) for name in ("source", "dataset", *fields))
+        alike.setdefault(key, []).append(each)
+    yield from alike.values()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from statistics import NormalDist
 from typing import Any, TypeVar
 
 from metacog_pipeline.files import sha256_hex
 
 DrawnT = TypeVar("DrawnT", bound=Any)
+#: Variance of what an item is to everybody and to one observer: items are then hard for all, and runs resemble each other.
+COMMON, OWN = 0.35, 0.35
+_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
+_NORMAL = NormalDist()
 
 
 def seeded_sample(item_ids: Iterable[str], k: int, seed: int, purpose: str) -> list[str]:
@@ -30,3 +36,12 @@ def uniforms(key: str) -> tuple[float, ...]:
     """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
     digest = sha256_hex(key)
     return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))
+
+
+def mixed(common: float, own: float, call: float) -> float:
+    """Return a standard normal mixed of three uniforms: the item's, an observer's own for it, and that of one call.
+
+    Over many items it is the plain normal; over the runs of one item it is not.
+    """
+    parts = zip(_WEIGHTS, (common, own, call), strict=True)
+    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in parts)

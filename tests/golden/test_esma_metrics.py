@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from metacog_pipeline.benchmarks.selfknowledge.measures import failures, table_of
 from metacog_pipeline.benchmarks.selfknowledge.published import derived, implied_rates
 from metacog_pipeline.files import shipped
 from metacog_pipeline.stats.auroc import auroc
@@ -49,6 +48,12 @@ def spread(values):
     return values
 
 
+def table_of(correct, yes):
+    """Return yeses to right and to wrong answers, right and wrong answers, of 0/1 lists."""
+    c, y = np.asarray(correct), np.asarray(yes)
+    return int((c * y).sum()), int(((1 - c) * y).sum()), int(c.sum()), int((1 - c).sum())
+
+
 def close(found, expected, tolerance):
     if expected is None:
         assert found is None or not np.isfinite(found)
@@ -69,10 +74,13 @@ def test_metrics(case):
     close(float(relative_information(*table)[0]), expected["rmi"], 1e-9)
     joint = expected["accuracy"] + expected["raw_alignment"]
     assert joint == pytest.approx(expected["mean_reward"]["joint"], abs=1e-12)
-    kept = failures(correct, yes)
-    for name, own in zip(("yes_failures_kept", "no_failures_kept"), kept, strict=True):
-        if expected[name] is not None:
-            assert own == spread(expected[name])
+    wrong_yes, right_no = (
+        (np.array(yes) == 1) & (np.array(correct) == 0),
+        (np.array(yes) == 0) & (np.array(correct) == 1),
+    )
+    for name, own, of in (("yes_failures_kept", wrong_yes, 1), ("no_failures_kept", right_no, 0)):
+        if expected[name] is not None:  # -100: the item is none that could fail
+            assert np.where(np.array(yes) == of, own, -100).tolist() == spread(expected[name])
 
 
 @every("case", cases("metrics.jsonl", lambda case: "idk" in case))

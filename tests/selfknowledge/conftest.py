@@ -11,6 +11,7 @@ import pytest
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
+from metacog_pipeline.benchmarks.selfknowledge.read import read_row
 from metacog_pipeline.conformance.case import small_study
 from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
 from metacog_pipeline.scoring.responses import read_responses
@@ -47,6 +48,11 @@ UNANSWERABLE = Item(
     answers=(("en", ()), ("es", ())),
 )
 ITEMS = (CAPITAL, PLAIN, UNANSWERABLE)
+
+
+def abstains(text: str, *accepted: str) -> bool:
+    """Return whether a reply withholds its answer."""
+    return bool(read_row({"responses": {"idk": text}, "answers": [*accepted]})["abstained"])
 
 
 class Listening:

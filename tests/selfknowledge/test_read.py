@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, read_row, says_known
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_row, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import untidy
 from metacog_pipeline.reading.rows import BadRow
+from tests.selfknowledge.conftest import abstains
 from tests.tables import every
 
 LANGUAGES = tuple(YES_NO)
@@ -34,7 +35,7 @@ def test_untidy_replies_of_simulated_observers_mean_what_they_say(language):
     assert all(map(abstains, (*words["abstains"], words["refusal"])))
     name = {"en": "Lima", "es": "Lima", "zh": "利马", "ko": "리마"}[language]
     assert all(matches(form.format(answer=name), [name]) for form in untidy()["answers"])
-    assert not any(abstains(form.format(answer=name), [name]) for form in untidy()["answers"])
+    assert not any(abstains(form.format(answer=name), name) for form in untidy()["answers"])
 
 
 @given(

@@ -9,11 +9,12 @@ import pytest
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
-from metacog_pipeline.benchmarks.selfknowledge.read import abstains, matches, read_response, says_known
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_response, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
 from metacog_pipeline.transcripts.lines import encode_logprobs
+from tests.selfknowledge.conftest import abstains
 
 N = 3000
 WORDS = load_wording()

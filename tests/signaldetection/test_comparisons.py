@@ -7,21 +7,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 from metacog_pipeline.benchmarks.signaldetection.contrasts import (
     CONTRASTS,
     RISKS,
     criteria,
     influences_of,
-    tables_of,
 )
 from metacog_pipeline.benchmarks.signaldetection.counts import counts_of
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.multiple import holm
-from metacog_pipeline.stats.resampling.products import shared_draws
 from metacog_pipeline.stats.type1 import type1_from_table
 from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, table
 
@@ -174,19 +169,6 @@ def test_sharing_items_narrows_a_difference(folder):
     assert shared["se"] < 0.6 * float(np.sqrt((alone**2).sum()))
 
 
-def test_the_shared_resample_is_an_item_bootstrap_of_each_model():
-    items = items_of(200)
-    found = groups(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]))
-    counts = [counts_of(group) for group in found]
-    with fewer(4000):
-        (pair,) = shared_draws(tables_of(counts), [(0, 1)], 4000, 5)
-    for own, draws in zip(counts, [side.drawn for side in pair.sides], strict=True):
-        assert (draws.sum(axis=1) == 200).all()
-        plain = resampling.patterns(own.patterns, 4000, 6)
-        np.testing.assert_allclose(draws.mean(axis=0), own.totals, atol=0.5)
-        np.testing.assert_allclose(draws.std(axis=0), plain.std(axis=0), rtol=0.1, atol=0.05)
-
-
 def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted):
     for family in ("criterion_z", "criterion_paired"):
         moved = rows(shifted, family, "c", model="heeds")
@@ -278,26 +260,6 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     (pair,) = rows(between_models(both, 50), "models_paired", "m_ratio")
     (same,) = rows(between, "models_paired", "m_ratio", a="m1", b="m2")
     assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
-
-
-def test_a_pair_has_the_same_rows_whoever_else_is_there():
-    items = items_of(60)
-    frames = [model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)]
-    frames[2] = lacking(frames[2], "m2", 3)
-    every, some = (between_models(pl.concat(each), 40) for each in (frames, frames[1:3]))
-    keep = [name for name in COMPARISON if name not in ("p_adjusted", "verdict")]
-    shared = every.filter(a="m1", b="m2").select(keep)
-    assert_frame_equal(shared, some.select(keep), check_exact=True)
-
-
-def test_holm_is_over_all_pairs_of_one_measure():
-    items = items_of(60)
-    few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
-    found = between_models(few, 100)
-    for measure in ("d", "c"):
-        pairs = rows(found, "models_paired", measure)
-        assert len(pairs) == 6
-        assert [row["p_adjusted"] for row in pairs] == pytest.approx(list(holm([row["p"] for row in pairs])))
 
 
 @pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import polars as pl
@@ -32,19 +32,13 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     name = "selfknowledge"
     title = "Self-knowledge (ESMA)"
     paper = contract.Paper(
-        "Fine-Tuning Language Models to Know What They Know",
-        "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
-        2026,
-        "arXiv:2602.02605",
-        "https://arxiv.org/abs/2602.02605",
-        numbered(Figure=18, Table=7),
-    )
+        "Fine-Tuning Language Models to Know What They Know", "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
+        2026, "arXiv:2602.02605", "https://arxiv.org/abs/2602.02605", numbered(Figure=18, Table=7),
+    )  # fmt: skip
     Settings, Item, Response = settings_of.Settings, items.Item, read.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
-        **dict.fromkeys(contract.Stage, "1"),
-        contract.Stage.PARSING: "18",
-        contract.Stage.SCORING: "8",
-    }
+        **dict.fromkeys(contract.Stage, "1"), contract.Stage.PARSING: "18", contract.Stage.SCORING: "8",
+    }  # fmt: skip
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
     coded = CODED
@@ -93,10 +87,8 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
 
     def needed_sources(self) -> tuple[str, ...]:
         """Return the sources of the data set, none for the sample; and the authors' prompts where these are asked with."""
-        return (
-            *items.PARTS[self.settings.dataset][self.split],
-            *([REFERENCE_PROMPTS] if self._reference else []),
-        )
+        own = items.PARTS[self.settings.dataset][self.split]
+        return (*own, REFERENCE_PROMPTS) if self._reference else own
 
     # asking
     @cached_property
@@ -114,11 +106,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         ]
         names += [PRECEDED] if self.settings.preceded else []
         return tuple(
-            contract.Condition(
-                name,
-                lambda every, name=name: items.asked(every, name),  # type: ignore[misc]
-                content=LANGUAGE_OF[name],
-            )
+            contract.Condition(name, partial(items.asked, condition=name), content=LANGUAGE_OF[name])
             for name in names
         )
 
@@ -160,10 +148,8 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     # reading
     def parse(self, item: items.Item, condition: str, calls: contract.Calls) -> read.Response:
         """Read by the study's rules."""
-        settings, worded = self.settings, self.prompt_digest(condition)
-        return read.read_response(
-            item, condition, calls, rule=settings.matching, yes_no=settings.yes_no, wording=worded
-        )
+        rule, yes_no, worded = self.settings.matching, self.settings.yes_no, self.prompt_digest(condition)
+        return read.read_response(item, condition, calls, rule=rule, yes_no=yes_no, wording=worded)
 
     def again(self, item: items.Item, condition: str, calls: contract.Calls) -> Iterable[tuple[str, str]]:
         """Return the steps to ask once more, each with the form to ask for."""

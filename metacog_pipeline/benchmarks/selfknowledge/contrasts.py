@@ -8,16 +8,14 @@
 ====================  ===============================================================================================
 
 Each test is on the questions that both sides answered, and says how many it leaves out. The item is the unit of chance,
-with all its runs; what is drawn together is drawn alike on both sides. Up to 12 of them, p is that of all exchanges between
-the two. Accuracy and AUROC2 of two models are compared as in all benchmarks (family ``confidence_models``). Simulated
-models never meet measured ones.
+with all its runs; what is drawn together is drawn alike on both sides. Accuracy and AUROC2 of two models are compared as in
+all benchmarks (family ``confidence_models``). Simulated models never meet measured ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -25,11 +23,11 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
-from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
+from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted, together
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
 from metacog_pipeline.benchmarks.selfknowledge.measures import ABSTENTION, STUDY, d_or_c
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
-from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.resampling.products import shared_draws
 
@@ -45,17 +43,16 @@ TIE = 1e-12  # differences below this are rounding
 #: The columns that the measures rest on: the fewer cells, the less is drawn.
 TESTED = ("correct", "yes", "all_aligned", "knew", "abstained")
 Measured = Callable[[Floats], Floats]  # totals of combinations (B, combinations) → measures (measures, B)
-Pair = tuple[Comparison, Group, Group]
-Counted = tuple[
-    Floats, Floats, Mapping[str, Ints]
-]  # of both sides (clusters, combinations), what the combinations are
+Pair = tuple[Comparison, pl.DataFrame, pl.DataFrame]
 
 
 def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
     """Return the function from totals of combinations with these ``codes`` to measures, NaN where undefined."""
+    # Weights depend on the codes alone: the counts themselves may be empty.
     size = len(next(iter(codes.values())))
     counts = Counts(resampling.Patterns(np.zeros((1, size), np.int64), np.ones(1, np.int64)), codes)
-    hits, misses, alarms, rejections = STUDY.weights(counts).T
+    tables = {"type2": STUDY.weights(counts), "abstain": ABSTENTION.weights(counts)}
+    hits, misses, alarms, rejections = tables["type2"].T
     shares = {
         "accuracy": (counts.where(correct=1), counts.known("correct")),
         "yes_ratio": (counts.where(yes=1), counts.known("yes")),
@@ -65,13 +62,11 @@ def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
         "all_alignment": (counts.where(all_aligned=1), counts.known("all_aligned")),
     }
     shares |= {"idk_accuracy": shares["accuracy"], "idk_alignment": shares["raw_alignment"]}
-    tables = {"type2": STUDY.weights(counts), "abstain": ABSTENTION.weights(counts)}
 
     def one(name: str, totals: Floats) -> Floats:
         if name in shares:
             top, bottom = (totals @ weights for weights in shares[name])
-            found: Floats = np.divide(top, bottom, out=np.full(len(totals), np.nan), where=bottom != 0)
-            return found
+            return np.divide(top, bottom, out=np.full(len(totals), np.nan), where=bottom != 0)  # type: ignore[no-any-return]
         table = tables["type2" if "type2" in name else "abstain"]
         return d_or_c("c" if "c" in name.split("_") else "d", table.T @ totals.T)
 
@@ -79,56 +74,55 @@ def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
 
 
 # --- which pairs --------------------------------------------------------------------------------------------------------
-def _together(groups: Sequence[Group], *fields: str) -> Iterator[dict[str, Group]]:
-    """Yield the groups that are equal in ``fields``, by model, or by condition where the model is one of them."""
-    found: dict[tuple[Any, ...], dict[str, Group]] = {}
-    for group in groups:
-        if group.rows.height:
-            own = found.setdefault((group.source, *(getattr(group, each) for each in fields)), {})
-            own[group.condition if "model" in fields else group.model] = group
-    yield from found.values()
-
-
-def _row(family: str, a: Group, b: Group, **held: Any) -> Comparison:
-    first, second = (a.condition, b.condition) if "model" in held else (a.model, b.model)
-    return Comparison(family, "", first, second, dataset=a.dataset, source=a.source, **held)
+def _answered(groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if group.rows.height]
 
 
 def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models of each data set and condition."""
-    for own in _together(groups, "dataset", "condition"):
-        both = [(own[a], own[b]) for a, b in wanted if a in own and b in own]
-        pairs = [(_row("models_paired", a, b, condition=a.condition), a, b) for a, b in both]
-        yield from _compared(benchmark, pairs, ONCE if pairs and asked_once(both[0][0].condition) else TWICE)
+    for own in together(_answered(groups), "condition"):
+        named = {group.model: group for group in own}
+        pairs = [(named[a], named[b]) for a, b in wanted if a in named and b in named]
+        measures, held = ONCE if asked_once(own[0].condition) else TWICE, {"condition": own[0].condition}
+        yield from _compared(benchmark, "models_paired", pairs, measures, held)
 
 
 def between_languages(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the pairs of languages of each data set and model."""
-    for own in _together(groups, "dataset", "model"):
-        spoken = [group for group in own.values() if not asked_once(group.condition)]
-        pairs = [(_row("languages_paired", a, b, model=a.model), a, b) for a, b in combinations(spoken, 2)]
-        yield from _compared(benchmark, pairs, TWICE)
+    for own in together((group for group in _answered(groups) if not asked_once(group.condition)), "model"):
+        pairs = list(combinations(own, 2))
+        yield from _compared(benchmark, "languages_paired", pairs, TWICE, {"model": own[0].model})
 
 
 def twice_or_once(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield dual minus idk of each model of a data set."""
-    for own in _together(groups, "dataset", "model"):
-        if DUAL in own and IDK in own:
-            a, b = own[DUAL], own[IDK]
-            yield from _compared(benchmark, [(_row("dual_idk", a, b, model=a.model), a, b)], BOTH)
+    for own in together(_answered(groups), "model"):
+        named = {group.condition: group for group in own}
+        if DUAL in named and IDK in named:
+            pairs = [(named[DUAL], named[IDK])]
+            yield from _compared(benchmark, "dual_idk", pairs, BOTH, {"model": own[0].model})
 
 
 # --- resamples ----------------------------------------------------------------------------------------------------------
-def _compared(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[Comparison]:
+def _compared(
+    benchmark: Any,
+    family: str,
+    pairs: Sequence[tuple[Group, Group]],
+    measures: Sequence[str],
+    held: Mapping[str, Any],
+) -> Iterator[Comparison]:
     """Yield a minus b per measure; pairs in which all answered the same questions are drawn together."""
-    asked = {id(group): frozenset(group.rows["item_id"]) for _, *both in pairs for group in both}
-    alike: dict[frozenset[str], list[tuple[Comparison, pl.DataFrame, pl.DataFrame]]] = {}
-    for row, a, b in pairs:
-        first, second = asked[id(a)], asked[id(b)]
+    alike: dict[frozenset[str], list[Pair]] = {}
+    for a, b in pairs:
+        names = (a.condition, b.condition) if "model" in held else (a.model, b.model)
+        first, second = frozenset(a.rows["item_id"]), frozenset(b.rows["item_id"])
         shared = first & second
-        row = replace(row, n=len(shared), note=lost_items(len(first), len(second), len(shared)))
+        row = Comparison(
+            family, "", *names, dataset=a.dataset, source=a.source, n=len(shared), **held,
+            note=lost_items(len(first), len(second), len(shared)),
+        )  # fmt: skip
         if not shared:
             yield from (replace(row, measure=name, status=NO_SHARED) for name in measures)
         elif first == second:
@@ -142,9 +136,7 @@ def _compared(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) ->
         yield from _on_shared_draws(benchmark, these, measures)
 
 
-def _on_shared_draws(
-    benchmark: Any, pairs: Sequence[tuple[Comparison, pl.DataFrame, pl.DataFrame]], measures: Sequence[str]
-) -> Iterator[Comparison]:
+def _on_shared_draws(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[Comparison]:
     """Yield pairs that answered the same questions; every side is drawn and measured once for all of them."""
     frames = list({id(frame): frame for _, *both in pairs for frame in both}.values())
     place = {id(frame): number for number, frame in enumerate(frames)}
@@ -160,45 +152,27 @@ def _on_shared_draws(
         (one, drawn_one), (two, drawn_two) = (
             each.once("measures", lambda own: (of(own.observed)[:, 0], of(own.drawn))) for each in pair.sides
         )
-        mine, theirs = (tables[:, at].astype(np.float64) for at in (pair.first, pair.second))
-        few = (mine, theirs) if n <= exact.MOST_SWAPPED else None
-        yield from _tested(
-            rows[pair.first, pair.second], measures, one - two, drawn_one - drawn_two, codes, few
-        )
+        yield from _tested(rows[pair.first, pair.second], measures, one - two, drawn_one - drawn_two)
 
 
-def _tested(
-    row: Comparison,
-    measures: Sequence[str],
-    values: Floats,
-    draws: Floats,
-    codes: Mapping[str, Ints],
-    few: tuple[Floats, Floats] | None,
-) -> Iterator[Comparison]:
-    """Yield a row per measure; p is that of all exchanges of clusters between the sides, where there are few of them."""
+def _tested(row: Comparison, measures: Sequence[str], values: Floats, draws: Floats) -> Iterator[Comparison]:
+    """Yield a row per measure."""
     found = resampling.differences(values.tolist(), draws, tolerance=TIE)
     for name, value, each in zip(measures, values.tolist(), found, strict=True):
         own = replace(row, measure=name)
+        # A number without an interval says why; one that is the same in every resample has no test but is no error.
         if not np.isfinite(value):
             yield replace(own, status=UNDEFINED)
-            continue
-        own = replace(own, value=value)
-        if row.n < 2 or each.low is None or each.high is None:
-            yield replace(own, status="single item" if row.n < 2 else OFTEN_UNDEFINED)
-            continue
-        own = replace(own, se=each.se, low=min(each.low, value), high=max(each.high, value))
-        if each.se is None or each.se <= TIE:
-            same = abs(value) <= TIE
-            yield replace(own, p=1.0, note=_said(SAME, row.note)) if same else replace(own, status=SAME)
-            continue
-        p, note = each.p, f"paired item bootstrap, {each.usable_note}"
-        if few is not None:
-            p, note = exact.paired_p(*few, partial(_of_items, measured(codes, [name]))), exact.NOTE
-        yield replace(own, statistic=each.statistic, p=p, note=_said(note, row.note))
-
-
-def _of_items(of: Measured, items: Floats) -> Floats:
-    return of(items.sum(axis=1))[0]  # type: ignore[no-any-return]
+        elif row.n < 2 or each.low is None or each.high is None:
+            yield replace(own, value=value, status="single item" if row.n < 2 else OFTEN_UNDEFINED)
+        else:
+            own = replace(own, value=value, se=each.se, low=min(each.low, value), high=max(each.high, value))
+            if each.se is None or each.se <= TIE:
+                same = abs(value) <= TIE
+                yield replace(own, p=1.0, note=_said(SAME, row.note)) if same else replace(own, status=SAME)
+            else:
+                note = _said(f"paired item bootstrap, {each.usable_note}", row.note)
+                yield replace(own, statistic=each.statistic, p=each.p, note=note)
 
 
 def _said(*notes: str | None) -> str:

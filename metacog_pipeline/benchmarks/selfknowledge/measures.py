@@ -27,7 +27,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, Table, Unit
 from metacog_pipeline.benchmark.groups import Counts, Floats
@@ -45,18 +44,10 @@ NEVER_YES, NEVER_NO = "never answered yes", "never answered no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
-NOT_A_FAILURE = -100  # in lists of failures: the item is none that could fail
 #: What is counted of a response: 0, 1 or nothing. ``knew``: right when asked for the answer, of a question asked once.
 CODED = (
-    "correct",
-    "correct_inclusion",
-    "yes",
-    "yes_reference",
-    "abstained",
-    "knew",
-    "all_aligned",
-    "answerable",
-)
+    "correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned", "answerable",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +76,6 @@ STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
 INCLUSION = Detection(("correct_inclusion", 1), ("yes", 1))
 REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
 ABSTENTION = Detection(("knew", 0), ("abstained", 1))
-
-
-def table_of(correct: ArrayLike, yes: ArrayLike) -> tuple[int, int, int, int]:
-    """Return yeses to right and to wrong answers, right and wrong answers, of 0/1 lists."""
-    c, y = np.asarray(correct), np.asarray(yes)
-    return (int((c * y).sum()), int(((1 - c) * y).sum()), int(c.sum()), int((1 - c).sum()))
-
-
-def failures(correct: ArrayLike, yes: ArrayLike) -> tuple[list[int], list[int]]:
-    """Return per item whether a yes failed (the answer was wrong) and whether a no did; -100 where it could not."""
-    c, y = np.asarray(correct), np.asarray(yes)
-    of_yes, of_no = np.where(y == 1, 1 - c, NOT_A_FAILURE), np.where(y == 0, c, NOT_A_FAILURE)
-    return of_yes.tolist(), of_no.tolist()
 
 
 # --- d′ and criterion ---------------------------------------------------------------------------------------------------
@@ -140,6 +118,7 @@ def of_table(name: str, cells: Floats, n_items: int, drawn: Callable[[], Floats]
     if (why := undefined(hits + misses, alarms + rejections)) is not None:
         return unavailable(n, method, why)
     value = float(d_or_c(name, cells[:, None])[0])
+    # Such a d′ rests on the half item that was added, or on the clip: its status says which.
     extreme = 0 in (hits, misses, alarms, rejections)
     if name == "clip" and extreme:
         return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)

@@ -20,15 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.selfknowledge import sources
-from metacog_pipeline.benchmarks.selfknowledge.items import (
-    CONDITIONS,
-    DUAL,
-    IDK,
-    LANGUAGE_OF,
-    LANGUAGES,
-    PRECEDED,
-    Item,
-)
+from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.home import Home
@@ -40,12 +32,18 @@ STEPS = (DIRECT, META, IDK, PRECEDED)
 PLACE = "{question}"
 #: What the prompts ask for by language: the word that says yes and the word that says no.
 YES_NO: Mapping[str, tuple[str, str]] = {
-    "en": ("Yes", "No"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("Sí", "No"),
-}  # fmt: skip
+    "en": ("Yes", "No"),
+    "zh": ("是", "否"),
+    "ko": ("예", "아니요"),
+    "es": ("Sí", "No"),
+}
 #: How the prompts ask to abstain, by language: the words a text of the step must name.
-ABSTENTIONS: Mapping[str, str] = {
-    "en": "I don't know", "zh": "我不知道", "ko": "모르겠습니다", "es": "No lo sé",
-}  # fmt: skip
+ABSTENTIONS = {
+    "en": "I don't know",
+    "zh": "我不知道",
+    "ko": "모르겠습니다",
+    "es": "No lo sé",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,10 @@ class Wording:
 
 def condition_steps(condition: str) -> tuple[str, ...]:
     """Return the steps asked under ``condition``; raise `StudyError` for one there is not."""
-    if condition not in CONDITIONS:
-        raise StudyError(f"selfknowledge: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}")
+    if condition not in LANGUAGE_OF:
+        raise StudyError(
+            f"selfknowledge: unknown condition {condition!r}{suggestion(condition, LANGUAGE_OF)}"
+        )
     if condition == PRECEDED:
         return (PRECEDED,)
     return (IDK,) if asked_once(condition) else (DIRECT, META)
@@ -108,33 +108,25 @@ def load_wording(path: Path | None = None) -> Wording:
     cannot be read, an unknown key, a text without exactly one ``{question}``, and one that does not name the words its
     answers are read by.
     """
-    ours = _read(shipped("data", "selfknowledge", "prompts.toml"))
-    if path is None:
-        return ours
-    own = _read(path)
-    return Wording(own.id, {**ours.templates, **own.templates})
-
-
-def _read(path: Path) -> Wording:
-    data = read_words(path)
-    require_known(str(path), data, ("id", *LANGUAGES))
-    name = data.pop("id", f"own:{path.stem}")
-    templates = {}
-    for language, texts in data.items():
-        if not isinstance(texts, dict):
-            raise StudyError(f"{path}: {language} = {texts!r} must be a table")
-        require_known(f"{path}: {language}", texts, STEPS)
-        for step, text in texts.items():
-            templates[language, step] = _checked(f"{path}: {language}.{step}", language, step, text)
-    return Wording(require_text(f"{path}: id", name), templates)
+    found = Wording("", {})
+    for file in [shipped("data", "selfknowledge", "prompts.toml"), *([path] if path else [])]:
+        data = read_words(file)
+        require_known(str(file), data, ("id", *LANGUAGES))
+        name, templates = require_text(f"{file}: id", data.pop("id", f"own:{file.stem}")), {**found.templates}
+        for language, texts in data.items():
+            if not isinstance(texts, dict):
+                raise StudyError(f"{file}: {language} = {texts!r} must be a table")
+            require_known(f"{file}: {language}", texts, STEPS)
+            for step, text in texts.items():
+                templates[language, step] = _checked(f"{file}: {language}.{step}", language, step, text)
+        found = Wording(name, templates)
+    return found
 
 
 def _checked(where: str, language: str, step: str, value: object) -> str:
     text = require_text(where, value)
-    if text.count(PLACE) != 1:
-        raise StudyError(
-            f"{where}: {PLACE} is in it {text.count(PLACE)} times; put it once, where the question goes"
-        )
+    if (n := text.count(PLACE)) != 1:
+        raise StudyError(f"{where}: {PLACE} is in it {n} times; put it once, where the question goes")
     named: Iterable[str] = {META: YES_NO[language], IDK: (ABSTENTIONS[language],)}.get(step, ())
     for word in named:
         if word.lower() not in text.replace("’", "'").lower() or (step == META and word not in text):

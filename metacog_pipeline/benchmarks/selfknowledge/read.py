@@ -13,14 +13,13 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Call, Calls, Flag
+from metacog_pipeline.benchmark.contract import Calls, Flag
 from metacog_pipeline.benchmarks.selfknowledge import items as of_items
-from metacog_pipeline.benchmarks.selfknowledge import rules
+from metacog_pipeline.benchmarks.selfknowledge import prompts, rules
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     DIRECT,
     META,
-    STEPS,
     YES_NO,
     asked_once,
     condition_steps,
@@ -31,17 +30,9 @@ from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.importing import importer_of
 from metacog_pipeline.judges.names import Asked, names_judging
 from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.reading import calls as reading_calls
 from metacog_pipeline.reading import rows
-from metacog_pipeline.reading.calls import (
-    REFUSED,
-    TOO_LONG,
-    ended,
-    read_step,
-    reading_of,
-    said,
-    said_with,
-    why,
-)
+from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.envelope import Envelope, spoken
 from metacog_pipeline.reading.fields import UNKNOWN, Found, YesNo
 from metacog_pipeline.reading.names import ShortText, has_words
@@ -102,13 +93,6 @@ def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default
     return known(read_turn(Envelope.of(text), [Known()]))
 
 
-def abstains(text: str, accepted: Sequence[str] = (), rule: rules.YesNoRule = "default") -> bool:
-    """Return whether ``text`` withholds an answer."""
-    if rule == "reference":
-        return rules.abstains(spoken(text))
-    return is_withheld(read_turn(Envelope.of(text), [ShortText(accepted)]))
-
-
 # --- how sure a yes is --------------------------------------------------------------------------------------------------
 # How tokens spell a yes and a no next to the words of the prompt.
 _SPELLINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -125,16 +109,16 @@ def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float
     token = next((each for each in tokens if bare(each.token)), None)
     if token is None or yes is None:
         return None
-    listed = {token.token: token.logprob, **dict(token.top)}
+    known = {text: logprob for text, logprob in token.top if not math.isnan(logprob)}
+    listed = {**({} if math.isnan(token.logprob) else {token.token: token.logprob}), **known}
     logs: dict[int, list[float]] = {0: [], 1: []}
     for text, logprob in listed.items():
         side = yes if text == token.token else _side(bare(text).casefold(), language)
-        if side is not None and not math.isnan(logprob):
+        if side is not None:
             logs[side].append(min(logprob, 0.0))
-    rest = 1.0 - sum(math.exp(min(each, 0.0)) for each in listed.values() if not math.isnan(each))
-    least = (each for _, each in token.top if not math.isnan(each))
-    unlisted = min([math.log(rest) if rest > 0 else -math.inf, *least])
-    no, yes_too = (_log_sum(logs[side]) if logs[side] else unlisted for side in (0, 1))
+    rest = 1.0 - sum(math.exp(min(each, 0.0)) for each in listed.values())
+    unlisted = min([math.log(rest) if rest > 0 else -math.inf, *known.values()])
+    no, yes_too = (_log_sum(logs[side] or [unlisted]) for side in (0, 1))
     if max(no, yes_too) == -math.inf:
         return None
     x = yes_too - no  # the logistic function, without overflow on either side
@@ -209,18 +193,22 @@ def read_response(
         item.split, language, item.question_id or None, item.event_id or None, int(bool(accepted)), matching=rule,
         yes_no=yes_no, wording=wording,
     )  # fmt: skip
-    found = {}
-    response.output, response.truncated = _kept(calls, steps[0])
-    if _whole(calls, steps[0]):
-        text, reading = spoken(calls[steps[0]].text), read_step(calls, steps[0], [ShortText(accepted)])
+    # A refusal is a whole reply: it is scored, where a cut or failed one is not.
+    whole = {step for step in steps if (end := ended(calls.get(step))) is None or end[0] == REFUSED}
+    found, first = {}, steps[0]
+    response.output, response.truncated = _kept(calls, first)
+    if first in whole:
+        text = spoken(calls[first].text)
+        reading = found[first] = read_step(calls, first, [ShortText(accepted)])
         right = is_right(reading, accepted) if rule == "entities" else rules.RULES[rule](text, accepted)
         response.correct, response.correct_inclusion = int(right), int(rules.inclusion(text, accepted))
-        found[steps[0]] = reading
-        if asked_once(condition):
-            response.abstained = _withheld(response, calls[steps[0]], reading)
+        if asked_once(condition):  # a refusal withholds the answer, but not by the published rule
+            refused = calls[first].status == "refused" and not right
+            withheld = rules.abstains(text) if yes_no == "reference" else is_withheld(reading) or refused
+            response.abstained = int(withheld)
     if META in steps:
         response.meta_output, response.meta_truncated = _kept(calls, META)
-        if _whole(calls, META):
+        if META in whole:
             found[META] = _read_meta(response, calls)
     response.status, response.reason = _status(response, calls, steps, found)
     return response
@@ -229,20 +217,9 @@ def read_response(
 def _kept(calls: Calls, step: str) -> tuple[str | None, Flag]:
     """Return the text of a reply, and whether it was cut."""
     call = calls.get(step)
-    lost = call is None or call.status == "failed"
-    return (None, None) if lost else (call.text, int(call.status == "truncated"))  # type: ignore[union-attr]
-
-
-def _whole(calls: Calls, step: str) -> bool:
-    lost = ended(calls.get(step))
-    return lost is None or lost[0] == REFUSED
-
-
-def _withheld(response: Response, call: Call, reading: Reading) -> Flag:
-    """Return whether the answer is withheld; a refusal withholds it, but not by the published rule."""
-    if response.yes_no == "reference":
-        return int(rules.abstains(spoken(call.text)))
-    return int(is_withheld(reading) or (call.status == "refused" and not response.correct))
+    if call is None or call.status == "failed":
+        return None, None
+    return call.text, int(call.status == "truncated")
 
 
 def _read_meta(response: Response, calls: Calls) -> Reading:
@@ -251,7 +228,9 @@ def _read_meta(response: Response, calls: Calls) -> Reading:
     response.yes_reference = int(rules.says_yes(spoken(calls[META].text), response.language))
     ours = 0 if (found := known(reading)) is None and calls[META].status == "refused" else found
     response.yes = response.yes_reference if response.yes_no == "reference" else ours
-    response.confidence = certainty(said_with(calls, META, reading, "answer"), ours, response.language)
+    response.confidence = certainty(
+        reading_calls.said_with(calls, META, reading, "answer"), ours, response.language
+    )
     return reading
 
 
@@ -260,6 +239,7 @@ def _status(
 ) -> tuple[str, str | None]:
     """Return the status of the row and why it is not ok."""
     lost = [(step, ended(calls.get(step))) for step in steps]
+    # What was not answered comes first: it makes the row incomplete, which a refusal does not.
     for step, end in lost:
         if end is not None and end[0] != REFUSED:
             return end[0], f"{step}: {end[1]}"
@@ -303,7 +283,7 @@ JUDGING = names_judging(_undecided, _asked)
 # --- a row of ``metacog read selfknowledge`` ------------------------------------------------------------------------------
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the replies of a row say: of ``direct`` or ``idk``, else of ``meta`` alone; raises `BadRow`."""
-    accepted, calls = _accepted(row), rows.calls_of(row, STEPS, DIRECT)
+    accepted, calls = _accepted(row), rows.calls_of(row, prompts.STEPS, DIRECT)
     step = next((each for each in (DIRECT, IDK, PRECEDED) if each in calls), META)
     meta = reading_of(calls, META, [Known()]) if META in calls else None
     beside = {} if meta is None else {"meta": said(meta["answer"]), "meta_status": meta.status}

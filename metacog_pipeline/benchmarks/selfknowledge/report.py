@@ -5,15 +5,13 @@ Nothing here imports statistics before it is drawn: a board is printed without t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Board, Column, Exhibit, Section
-from metacog_pipeline.errors import one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.drawing import Plot
@@ -26,21 +24,6 @@ _NOTHING = "No values yet."
 
 
 # --- the board ----------------------------------------------------------------------------------------------------------
-def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
-    """Yield one line per model whose d′ of type 2 rests on a rate of 0 or 1: every answer got a yes, or none did."""
-    found = read(
-        "select model, condition, source, estimate from estimates "
-        "where benchmark = 'selfknowledge' and measure = 'd_type2_clip' "
-        "and status like '%made by the clip%' order by condition, model"
-    )
-    for model, condition, source, estimate in found:
-        whose = " (simulated)" if source == "simulated" else ""
-        size = f"{estimate:.2f}" if isinstance(estimate, float) else "no number"
-        yield one_line(
-            f"{model}{whose}, {condition}: a rate of yes is 0 or 1. The paper's d′ would be {size}, made by its clip"
-        )
-
-
 BOARD = Board(
     columns=(
         Column("d_type2", "d′", instead="d_type2_reference"),
@@ -69,7 +52,6 @@ BOARD = Board(
         'below 0: too often; all align.: right = yes = not abstained. preceded: after "Do you know the answer?". dual_zh,\n'
         "dual_ko, dual_es: asked in that language.\n"
     ),
-    notes=notes,
     stands_in="*: by the rules of the published numbers: a yes anywhere in the reply, rates kept 1e-4 from 0 and 1.\n",
     about={
         "sample": " (facts written for this project; not comparable with the literature)",
@@ -135,15 +117,15 @@ def sensitivity(home: Home) -> Markup:
     drawn = exhibits.forests(
         [], found, _TWICE[:1], x="d′ of type 2", n="", method="", name_of=lambda key: f"{key[0]}, {key[2]}"
     )
-    table = _own(home, _TWICE, dual, "asked twice")
-    return pieces.paragraph(_D, "soft") + pieces.joined([*drawn, table], _NOTHING)
+    return pieces.paragraph(_D, "soft") + pieces.joined(
+        [*drawn, _own(home, _TWICE, dual, "asked twice")], _NOTHING
+    )
 
 
 def asked_once(home: Home, where: str = "not starts_with(condition, 'dual')") -> Markup:
     """Return what changes where a model may abstain."""
-    return pieces.paragraph(_ONCE, "soft") + (
-        _own(home, _ABSTAINS, where, "asked once") or pieces.paragraph(_NOTHING)
-    )
+    found = _own(home, _ABSTAINS, where, "asked once")
+    return pieces.paragraph(_ONCE, "soft") + (found or pieces.paragraph(_NOTHING))
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------
@@ -180,9 +162,8 @@ def curves(home: Home) -> Markup:
                 if "correct" in each and "wrong" in each
             ]  # fmt: skip
             if drawn:
-                densities.append(
-                    pieces.folded(f"{title}: densities of confidence, {condition}", pieces.grid(drawn))
-                )
+                said = f"{title}: densities of confidence, {condition}"
+                densities.append(pieces.folded(said, pieces.grid(drawn)))
     return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
@@ -236,7 +217,6 @@ _TWO = (
     _percent("alignment asked once", "idk_alignment", "idk_alignment"),
     _percent("all alignment", "all_alignment", "all_alignment"),
 )
-_AREA = "area under the type-2 ROC"
 _ASKED = {"table_3": "1797", "table_6": "2032 to 3996", "table_7": "10000"}
 
 
@@ -273,10 +253,12 @@ def figure_2(home: Home) -> Markup:
         (f"Qwen2.5 {row['size']}", {label: Point(float(row[name])) for label, name in steps.items()})
         for row in exhibits.printed(_NAME, "figure_2")
     ]
-    columns = [exhibits.Column(label) for label in steps]
-    drawn = exhibits.forests(
-        printed, {}, columns, x=_AREA, n="n = 17944 questions", method="no interval printed"
+    columns, n, method = (
+        [exhibits.Column(label) for label in steps],
+        "n = 17944 questions",
+        "no interval printed",
     )
+    drawn = exhibits.forests(printed, {}, columns, x="area under the type-2 ROC", n=n, method=method)
     return pieces.grid(drawn) + curves(home)
 
 
@@ -287,36 +269,34 @@ def patched(home: Home, side: str) -> Markup:
         found: dict[str, dict[str, str]] = {}
         for row in exhibits.printed(_NAME, "claims"):
             found.setdefault(row["subject"], {})[row["quantity"]] = row["value"]
-        names = ("d_prime", "raw_alignment_pct", "share_of_gain_pct")
+        heads = {
+            "d_prime": "d′",
+            "raw_alignment_pct": "raw alignment, %",
+            "share_of_gain_pct": "of the whole gain, %",
+        }
         body = [
-            (subject, *(pieces.exact(own.get(name, "")) for name in names)) for subject, own in found.items()
+            (subject, *(pieces.exact(own.get(name, "")) for name in heads)) for subject, own in found.items()
         ]
-        made += pieces.table(
-            ("changes kept", "d′", "raw alignment, %", "of the whole gain, %"), body, PRINTED
-        )
+        made += pieces.table(("changes kept", *heads.values()), body, PRINTED)
     file = home.training / "patching.parquet"
     if not file.exists():
-        return made or pieces.paragraph("No values yet.", "soft")
+        return made or pieces.paragraph(_NOTHING, "soft")
     import polars as pl
 
-    drawn = ("d_type2", "raw_alignment")
+    drawn, points = ("d_type2", "raw_alignment"), dict[str, dict[str, Point]]()
     own = (
         pl.read_parquet(file, glob=False)
         .filter(pl.col("measure").is_in(drawn), side=side)
         .drop_nulls("estimate")
     )
-    points: dict[float, dict[str, Point]] = {}
     for share, name, *ends in (
         own.sort("share").select("share", "measure", "estimate", "low", "high").iter_rows()
     ):
-        points.setdefault(share, {})[name] = Point(*ends)
-    named = [(f"{share:.0%}", each) for share, each in points.items()]
+        points.setdefault(f"{share:.0%}", {})[name] = Point(*ends)
     said = f"the study's trained model with a share of its weight changes, from the {side}"
     columns = [exhibits.Column(name) for name in drawn]
-    figures = exhibits.forests(
-        named, {}, columns, x=said, n="the questions held out", method="item bootstrap"
-    )
-    return made + pieces.grid(figures)
+    n, method = "the questions held out", "item bootstrap"
+    return made + pieces.grid(exhibits.forests(list(points.items()), {}, columns, x=said, n=n, method=method))
 
 
 SECTIONS = (

@@ -6,8 +6,7 @@ if it is wrong, d = ``d_type2``, and says yes when x > -``yes_bias``. Log-probab
 which passes one half where yes begins; the area under its ROC is Φ(d/√2). With leave to abstain it answers when it would
 say yes.
 
-So that questions are hard for everybody and repeated runs resemble each other, knowledge and evidence each mix three parts:
-the question's (variance `COMMON`), the observer's own for it (`OWN`), and the rest, new in each run and step.
+Knowledge and evidence are each `mixed` of the question's, the observer's own for it, and what is new in each run and step.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     ABSTENTIONS,
@@ -28,15 +27,13 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     PLACE,
     YES_NO,
     Wording,
-    load_wording,
 )
+from metacog_pipeline.benchmarks.selfknowledge.prompts import load_wording as shipped_wording
 from metacog_pipeline.benchmarks.selfknowledge.rules import inclusion
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, TokenLogprob
 
-COMMON, OWN = 0.35, 0.35
-_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _SHARPNESS = 1.5  # of D, per standard deviation of the evidence
 _OFF_MENU = 0.02  # share of what a reply could begin with that is neither yes nor no
 _NORMAL = NormalDist()
@@ -65,11 +62,6 @@ class _Asked:
     untidy: bool
     form: float
 
-    @property
-    def words(self) -> Mapping[str, Any]:
-        """The untidy words of the language."""
-        return untidy()[self.language]  # type: ignore[no-any-return]
-
     def one(self, forms: Sequence[str]) -> str:
         """Return one of several wordings."""
         return forms[int(self.form * len(forms))]
@@ -85,7 +77,7 @@ class SimulatedRespondent:
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
         self.observer = observer
-        templates = (wording or load_wording()).templates
+        templates = (wording or shipped_wording()).templates
         self._frames = [(*text.split(PLACE), *key) for key, text in templates.items()]
         self._items: dict[tuple[str, str], Item] = {}
         self._answers: dict[str, list[str]] = {}
@@ -130,13 +122,13 @@ class SimulatedRespondent:
         knowing = uniforms(canonical_json([spec.seed, key, language, seed]))
         call = uniforms(canonical_json([spec.seed, key, language, seed, step]))
         share = spec.accuracy * (1.0 if language == "en" else 1.0 - spec.language_gap)
-        right = bool(item.accepted(language)) and (_NORMAL.cdf(_mixed(common[0], own[0], knowing[0])) < share)
-        evidence = (spec.d_type2 if right else -spec.d_type2) / 2 + _mixed(common[1], own[1], call[1])
+        right = bool(item.accepted(language)) and (_NORMAL.cdf(mixed(common[0], own[0], knowing[0])) < share)
+        evidence = (spec.d_type2 if right else -spec.d_type2) / 2 + mixed(common[1], own[1], call[1])
         refuses, untidy_one = call[2] < spec.refusal, call[3] < spec.untidiness
         return _Asked(item, language, step, right, evidence + spec.yes_bias, refuses, untidy_one, call[4])
 
     def _reply(self, asked: _Asked) -> str:
-        yes, words = asked.beyond > 0, asked.words
+        yes, words = asked.beyond > 0, untidy()[asked.language]
         if asked.refuses:
             return str(words["refusal"])
         if asked.step == META:
@@ -187,8 +179,3 @@ def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:
 
 def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
-def _mixed(*parts: float) -> float:
-    """Return a standard normal made of the three parts of the noise."""
-    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, parts, strict=True))

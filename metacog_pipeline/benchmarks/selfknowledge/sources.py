@@ -7,8 +7,9 @@ are accepted; elsewhere it must have the published number of questions, and the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -86,6 +87,7 @@ class Layout(NamedTuple):
 
 def _lines(path: Path, layout: Layout) -> Sequence[Line]:
     data = read_bytes(path, MAX_BYTES)
+    # By its first bytes: publishers keep the same set as Parquet and as JSON Lines, and copies are renamed.
     if not data.startswith(b"PAR1"):
         return read_objects(path, layout.within, MAX_BYTES)
     try:
@@ -147,16 +149,38 @@ OURS = Layout(lambda row, number: dict(row), ())
 _NQ_OPEN = Layout(_nq_open, ("question", "answer"))
 
 
+_HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
+
+
 class _Set(NamedTuple):
     layout: Layout
     rows: int
-    place: str
+    place: str  # repository, revision and file
     names: str
     licence: str = "as its publisher says"
     digest: str | None = None  # of the questions, `content_digest`
 
+    def pinned(self, name: str) -> PinnedFile:
+        repository, revision, file = self.place.split(" ")
+        hub = file.endswith(".parquet")
+        return PinnedFile(
+            "selfknowledge", name, (_HUB if hub else _RAW).format(repository, revision, file), self.licence,
+            f"{name}.published", None, tuple(self.names.split()), partial(self.verified, name), MAX_BYTES,
+            redirects=("huggingface.co", "hf.co") if hub else (),
+        )  # fmt: skip
 
-_HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
+    def verified(self, name: str, path: Path) -> int:
+        """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
+        rows = of_rows(path, self.layout)
+        if len(rows) != self.rows:
+            raise SourceError(
+                f"{path}: {len(rows)} questions, but source {name!r} has {self.rows}; replace the file"
+            )
+        if self.digest not in (None, content_digest(row.record() for row in rows)):
+            raise SourceError(f"{path}: not the questions of source {name!r}; replace the file")
+        return len(rows)
+
+
 _TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.nocontext"
 _TRIVIA_QA = Layout(_trivia_qa, ("question_id", "question", "answer"))
 _NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
@@ -210,30 +234,6 @@ _SETS: Mapping[str, _Set] = {
 }  # fmt: skip
 
 
-def _verified(name: str, path: Path) -> int:
-    """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
-    one = _SETS[name]
-    rows = of_rows(path, one.layout)
-    digest = content_digest(row.record() for row in rows)
-    if len(rows) != one.rows:
-        raise SourceError(
-            f"{path}: {len(rows)} questions, but source {name!r} has {one.rows}; replace the file"
-        )
-    if one.digest not in (None, digest):
-        raise SourceError(f"{path}: not the questions of source {name!r}; replace the file")
-    return len(rows)
-
-
-def _pinned(name: str, one: _Set) -> PinnedFile:
-    repository, revision, file = one.place.split(" ")
-    hub = file.endswith(".parquet")
-    return PinnedFile(
-        "selfknowledge", name, (_HUB if hub else _RAW).format(repository, revision, file), one.licence,
-        f"{name}.published", None, tuple(one.names.split()), partial(_verified, name), MAX_BYTES,
-        redirects=("huggingface.co", "hf.co") if hub else (),
-    )  # fmt: skip
-
-
 # --- the authors' prompts -----------------------------------------------------------------------------------------------
 _STEPS = {"DIRECT_QA": "direct", "META_QA": "meta", "DIRECT_QA_WITH_IDW": "idk"}
 _CODES: Mapping[str, Language] = {"": "en", "_CN": "zh", "_KO": "ko", "_ES": "es"}
@@ -241,31 +241,23 @@ _CODES: Mapping[str, Language] = {"": "en", "_CN": "zh", "_KO": "ko", "_ES": "es
 
 def reference_prompts(path: Path) -> dict[tuple[str, str], str]:
     """Return the authors' prompts by language and step, from the literals of their file; nothing of it is run."""
-    wanted = {
-        f"{name}{suffix}_PROMPT": (code, step)
-        for name, step in _STEPS.items()
-        for suffix, code in _CODES.items()
-    }
+    pairs = product(_STEPS.items(), _CODES.items())
+    wanted = {f"{name}{suffix}_PROMPT": (code, step) for (name, step), (suffix, code) in pairs}
+    prompts: dict[tuple[str, str], str] = {}
     try:
-        found = dict(_literals(ast.parse(read_bytes(path).decode())))
+        for each in ast.parse(read_bytes(path).decode()).body:
+            match each:
+                case ast.Assign([ast.Name(name)], ast.Constant(text)) if name in wanted:
+                    prompts[wanted[name]] = str(text)
     except (SyntaxError, ValueError) as error:
         raise SourceError(f"{path}: not the authors' file of prompts ({error}); replace it") from None
-    prompts: dict[tuple[str, str], str] = {
-        wanted[name]: text for name, text in found.items() if name in wanted
-    }
     if lacking := {(code, step) for code in _CODES.values() for step in ("direct", "meta")} - prompts.keys():
         raise SourceError(f"{path}: no prompt for {min(lacking)}; take the authors' prompt.py")
     return prompts
 
 
-def _literals(module: ast.Module) -> Iterator[tuple[str, str]]:
-    for each in module.body:
-        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant):
-            yield from ((ast.unparse(name), str(each.value.value)) for name in each.targets)
-
-
 SOURCES: Mapping[str, PinnedFile] = {
-    **{name: _pinned(name, one) for name, one in _SETS.items()},
+    **{name: one.pinned(name) for name, one in _SETS.items()},
     REFERENCE_PROMPTS: PinnedFile(
         "selfknowledge", REFERENCE_PROMPTS,
         _RAW.format("cosmoquester/ESMA", "19ceda55dbf8545fd01c53a1fa09e4dcb7eabf8f", "esma/prompt.py"),

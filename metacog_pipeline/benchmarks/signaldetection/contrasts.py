@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, Question, lost_items
+from metacog_pipeline.benchmark.groups import together
 from metacog_pipeline.benchmarks.signaldetection import counts as counting
 from metacog_pipeline.benchmarks.signaldetection.counts import UNANSWERED, Counts, Grid, counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures import (
@@ -50,16 +51,6 @@ def _joined(*notes: str | None) -> str | None:
     return "; ".join(each for each in notes if each) or None
 
 
-def _together(groups: Sequence[Any], *fields: str) -> Iterator[list[Any]]:
-    """Yield the groups or fits that are equal in source, data set and ``fields``."""
-    found: dict[tuple[Any, ...], list[Any]] = {}
-    for each in groups:
-        found.setdefault(tuple(getattr(each, name) for name in ("source", "dataset", *fields)), []).append(
-            each
-        )
-    yield from found.values()
-
-
 # --- criteria under risk ------------------------------------------------------------------------------------------------
 def influences_of(counts: Counts, item: Ints, n_items: int) -> ItemInfluences:
     """Return the influences of the items of a group, no value where it has no d′; ``item`` numbers those of all groups."""
@@ -79,15 +70,13 @@ def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False)
     One family is every pair of all models and tasks of one data set and source, by Bonferroni. ``criterion_z`` takes the
     conditions as independent, as published; ``criterion_paired`` knows what they have in common item by item.
     """
-    for own in _together([each for each in groups if each.complete and each.condition in RISKS]):
+    for own in together([each for each in groups if each.complete and each.condition in RISKS]):
         counts = [counts_of(group) for group in own]
         items, n_items = numbered(counts)
         moved = [influences_of(each, item, n_items) for each, item in zip(counts, items, strict=True)]
         subjects, conditions = [(g.task or "", g.model) for g in own], [g.condition for g in own]
         rows, differences, variances = [], [], []
-        for i, j in zip(
-            *map(np.ndarray.tolist, decisions.condition_pairs(subjects, conditions, RISKS)), strict=True
-        ):
+        for i, j in np.column_stack(decisions.condition_pairs(subjects, conditions, RISKS)).tolist():
             one, two, note, why = moved[i], moved[j], None, _no_d(counts[i]) or _no_d(counts[j])
             n, variance = counts[i].n_readable + counts[j].n_readable, one.variance + two.variance
             if paired:
@@ -96,11 +85,8 @@ def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False)
                 if n == 0 and why is None:
                     continue  # without a shared item there is nothing to pair
                 r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
-                note = (
-                    f"c of the two conditions correlates {r:.2f} over shared items"
-                    if np.isfinite(r)
-                    else None
-                )
+                if np.isfinite(r):
+                    note = f"c of the two conditions correlates {r:.2f} over shared items"
             differences.append(two.value - one.value)
             variances.append(variance)
             rows.append(
@@ -132,7 +118,7 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
         }  # fmt: skip
         for k, row in enumerate(rows):
             plain: dict[str, Any] = {
-                each: float(x[k]) if np.isfinite(x[k]) else None for each, x in numbers.items()
+                n: float(x[k]) if np.isfinite(x[k]) else None for n, x in numbers.items()
             }
             status, verdict, note = str(own.status[k]), None, row.note
             if status == "ok":
@@ -160,29 +146,22 @@ def compared(
         if why is not None:
             yield replace(row, status=why)
             continue
-        parameter, rope, on_log = (
-            "d1" if measure == "d" else "m_ratio",
-            ROPES[measure],
-            measure == "log_m_ratio",
-        )
-        scale: decisions.Scale = "log_ratio" if on_log else "difference"
+        parameter, rope = "d1" if measure == "d" else "m_ratio", ROPES[measure]
+        scale: decisions.Scale = "log_ratio" if measure == "log_m_ratio" else "difference"
         if b is None:
             found = decisions.against_optimality(a.draws[parameter], rope, scale=scale)
         else:
             own = (family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure)
             stream = resampling.stream("signaldetection", seed, *own)
             found = decisions.compare(a.draws[parameter], b.draws[parameter], rope, scale=scale, seed=stream)
-        row = replace(row, statistic=found.probability)
-        if on_log and found.log_ratio is None:
-            yield replace(row, status=found.status)
-            continue
-        ends = (
-            (found.log_ratio, found.log_low, found.log_high)
-            if on_log
-            else (found.difference, found.low, found.high)
-        )
-        note = f"region of practical equivalence ±{rope:g}"
-        yield replace(row, value=ends[0], low=ends[1], high=ends[2], verdict=found.verdict, note=note)
+        row = replace(row, statistic=found.probability, verdict=found.verdict)
+        row = replace(row, note=f"region of practical equivalence ±{rope:g}")
+        if scale == "difference":
+            yield replace(row, value=found.difference, low=found.low, high=found.high)
+        elif found.log_ratio is None:
+            yield replace(row, status=found.status, verdict=None, note=None)
+        else:
+            yield replace(row, value=found.log_ratio, low=found.log_low, high=found.log_high)
 
 
 def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
@@ -194,7 +173,7 @@ def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
 
 def between_models(fits: Sequence[Fitted], seed: int, wanted: Wanted | None = None) -> Iterator[Comparison]:
     """Yield ``bayes_models``: the wanted pairs of the models of a task, or all of them."""
-    for own in _together(fits, "task"):
+    for own in together(fits, "task"):
         named = {fit.model: fit for fit in own}
         for a, b in combinations(named, 2) if wanted is None else wanted:
             if a in named and b in named:
@@ -203,14 +182,14 @@ def between_models(fits: Sequence[Fitted], seed: int, wanted: Wanted | None = No
 
 def between_tasks(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_tasks``: the tasks of a model."""
-    for own in _together(fits, "model"):
+    for own in together(fits, "model"):
         for a, b in combinations(own, 2):
             yield from compared("bayes_tasks", (a.task, b.task), a, b, seed, model=a.model)
 
 
 def populations(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_group``: the M-ratio, minus 1, of the population that the models of a task come from."""
-    for own in _together(fits, "task"):
+    for own in together(fits, "task"):
         logs = [
             np.log(fit.draws["m_ratio"]) for fit in own if fit.why is None and fit.draws["m_ratio"].min() > 0
         ]
@@ -237,7 +216,7 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
     Wald's, the error being the width of the percentile interval over 3.92 (M-ratios have tails that a standard deviation
     would follow). Accuracy and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
     """
-    for own in _together([group for group in groups if group.rows.height], "task", "condition"):
+    for own in together([group for group in groups if group.rows.height], "task", "condition"):
         place = {group.model: number for number, group in enumerate(own)}
         if pairs := [(place[a], place[b]) for a, b in wanted if a in place and b in place]:
             yield from _paired(benchmark, own, pairs)
@@ -255,6 +234,7 @@ def _paired(
     )  # fmt: skip
     outcomes = np.stack(grid.outcomes(tables.astype(np.float64)), axis=2).astype(np.int64)
     families: list[tuple[Iterator[Pair], Callable[[Side], Mapping[str, Value]]]] = [(draws(outcomes), _type1)]
+    # A fit costs a thousand times a rate, so it is made in the first resamples only.
     if rated(first.condition):
         families.append((draws(tables, kept=counting.N_BOOT), partial(_fits, grid)))
     for drawn, measured in families:

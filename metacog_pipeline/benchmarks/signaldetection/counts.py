@@ -85,23 +85,19 @@ class Grid:
         """Return the cell level × (wrong, correct) of each place, -1 without a confidence; for `Patterns.collapse`."""
         return np.where(self.confidence > 0, 2 * (self.confidence - 1) + self.correct, -1)
 
-    def place_of(self, unanswered: Sequence[str]) -> pl.Expr:
-        """Return the expression that gives the place of a response; a confidence outside 1..K counts as none."""
-        k = self.ratings
-        response, confidence = pl.col("response").cast(pl.Int64), pl.col("confidence").cast(pl.Int64)
-        rated = confidence.is_between(1, k)
-        within = (
-            pl.when(pl.col("status").is_in(unanswered))
-            .then(2 * k + 3)
-            .when(rated & (response == 0))
-            .then(k - confidence)
-            .when(rated & (response == 1))
-            .then(k + confidence - 1)
-            .when(response.is_in([0, 1]))
-            .then(2 * k + response)
-            .otherwise(2 * k + 2)
+    def places_of(self, frame: pl.DataFrame, unanswered: Sequence[str]) -> Ints:
+        """Return the place of each response; a confidence outside 1..K counts as none."""
+        k, lost = self.ratings, frame["status"].is_in(unanswered).to_numpy()
+        stimulus, response, confidence = (
+            frame[name].fill_null(-1).cast(pl.Int64).to_numpy()
+            for name in ("stimulus", "response", "confidence")
         )
-        return (within + self.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)
+        rated = (confidence >= 1) & (confidence <= k)
+        place = np.where(response >= 0, 2 * k + response, 2 * k + 2)
+        place = np.where(rated & (response == 0), k - confidence, place)
+        place = np.where(rated & (response == 1), k + confidence - 1, place)
+        found: Ints = np.where(lost, 2 * k + 3, place) + self.width * stimulus
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +164,7 @@ def counts_of(group: Group) -> Counts:
         grid = Grid(benchmark.wording.ratings)  # type: ignore[attr-defined]
         names = frame["item_id"].unique().sort()
         item = frame["item_id"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy()
-        place = frame.select(grid.place_of(benchmark.unanswered)).to_series().to_numpy()
+        place = grid.places_of(frame, benchmark.unanswered)
         found, number = np.unique(item * grid.places + place, return_counts=True)
         item, place = np.divmod(found, grid.places)
         _COUNTED[group] = Counts(grid, names, item, place, number, benchmark.stream(*group.key))

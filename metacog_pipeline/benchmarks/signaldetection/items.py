@@ -42,7 +42,7 @@ TASKS: tuple[Task, ...] = ("A", "B", "C")
 S1, S2 = 0, 1
 REVIEWS, SENTENCES = "sst2", "test4plus"
 SOURCE_OF: Mapping[Task, str] = {"A": REVIEWS, "B": SENTENCES, "C": SENTENCES}
-P_DELETE = 0.5
+P_DELETE = 0.5  # as in the paper
 MAX_BYTES = 1024**3
 _PREFIXES = {"published": "sdt", "sample": "sample-sdt"}
 _SAMPLE_FILES = {REVIEWS: "reviews.tsv", SENTENCES: "sentences.tsv"}
@@ -151,6 +151,7 @@ def build(
 
 
 def _of_task(task: Task, source: Texts, trials: int, seed: int, dataset: str) -> Iterator[Item]:
+    # The id names task and row alone: a text keeps it whatever the seed and the number of trials.
     prefix = _PREFIXES.get(dataset, dataset)
     rows = (row for row, text in enumerate(source.sentences) if task != "C" or can_be_asked(text))
     by_name = {f"{prefix}-{task}-{row:06d}": row for row in rows}

@@ -43,6 +43,7 @@ from metacog_pipeline.stats.type1 import type1_from_table
 
 Bound = Benchmark[Any, Any, Any]
 Estimates = Mapping[str, Estimate]
+# Of every group alike: a correction of extreme rates alone would favour the models that have them.
 CORRECTION = "loglinear"
 TYPE1, META_D = ("d", "c", "c_prime"), ("meta_d", "m_ratio")
 ONE_RESPONSE = "one response only: the model never gave the other"
@@ -84,6 +85,7 @@ def type1_estimates(counts: Counts) -> dict[str, Estimate]:
     hits, misses, false_alarms, rejections = outcomes
     table = type1_from_table(hits, misses, false_alarms, rejections, CORRECTION)
     found = {name: replace(table.estimate(name), n=n) for name in TYPE1}  # its own n holds the correction
+    # Answers of one item in several runs are no independent trials, which the delta method takes them for.
     if counts.clustered:
         drawn = type1_draws(*counts.grid.outcomes(counts.draws))
         for name, own in found.items():
@@ -105,6 +107,7 @@ def criterion_shifts(benchmark: Bound, groups: Sequence[Group]) -> list[Estimate
     found: list[Estimates] = []
     for g, two in zip(groups, c, strict=True):
         one = of.get((g.dataset, g.task, g.model, "risk_s1"))
+        # Runs are no pairs: the third under one condition has nothing to do with the third under the other.
         pair = g.run is None and g.condition == "risk_s2"
         if not pair or one is None or one.value is None or two.value is None:
             found.append({})
@@ -159,6 +162,7 @@ def _information(counts: Counts) -> Estimate:
 # --- meta-d′ by maximum likelihood ----------------------------------------------------------------------------------------
 def meta_d_draws(grid: Grid, totals: Floats) -> dict[str, Floats]:
     """Return meta-d′, M-ratio and d′ of resamples ``(B, places)``, NaN where a fit has no number."""
+    # Padded: with empty cells, which resamples often have, meta-d′ runs to the bound of its search.
     found = fit_metad(padded(grid.rated(totals)))
     return {"meta_d": found.meta_da, "m_ratio": found.m_ratio, "d": found.meta_da - found.m_diff}
 

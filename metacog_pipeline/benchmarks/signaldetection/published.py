@@ -109,9 +109,10 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
 
 def _raw(cells: pl.DataFrame) -> Counts:
     """Return the counts of cells, by stimulus, response and rating."""
-    return counts(
-        *(np.array([list(map(float, n.split(";"))) for n in cells[name]]) for name in ("nR_S1", "nR_S2"))
+    n_s1, n_s2 = (
+        [[float(n) for n in text.split(";")] for text in cells[name]] for name in ("nR_S1", "nR_S2")
     )
+    return counts(n_s1, n_s2)
 
 
 # --- tables S1 and S2 -------------------------------------------------------------------------------------------------
@@ -149,9 +150,8 @@ def _sensitivity(fits: Sequence[Fitted], printed: pl.DataFrame) -> Iterator[Row]
         for name in _PRINTED:
             own = fit.estimates.get("d1" if name == "d" else name)
             value, ends = (own.value, (own.low, own.high)) if own else (None, (None, None))
-            rows.append(
-                _claim("table S1", cell, name, given[name], value, ends, n=fit.n, status=fit.why or "ok")
-            )
+            why = fit.why or "ok"
+            rows.append(_claim("table S1", cell, name, given[name], value, ends, n=fit.n, status=why))
         off = [row for row in rows if row["follows"] is False]
         excluded = any(not row["low"] <= row["published"] <= row["high"] for row in off)
         for row in off if excluded else ():
@@ -203,9 +203,8 @@ def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
         )
         for i, j in zip(first.tolist(), second.tolist(), strict=True)
     ]  # fmt: skip
-    return contrasts.shifts(
-        rows, values[second] - values[first], np.sqrt(variances[first] + variances[second])
-    )
+    se = np.sqrt(variances[first] + variances[second])
+    return contrasts.shifts(rows, values[second] - values[first], se)
 
 
 # --- for figures --------------------------------------------------------------------------------------------------------
@@ -228,11 +227,10 @@ def relative_criteria() -> Iterator[tuple[str, str, str, int, tuple[float, float
     """Yield task, model, risk condition, trials and c′ with its interval, which the paper shows in a figure only."""
     cells = _table(folder(), "criterion_counts.csv")
     found = type1_of(cells)
-    ends = zip(found.c_prime.tolist(), *map(np.ndarray.tolist, found.interval("c_prime")), strict=True)
-    for (task, model, risk, n), own in zip(
-        cells.select("task", "model", "risk_configuration", "total").rows(), ends, strict=True
-    ):
-        yield task, model, CONDITION[risk], n, own
+    ends = np.column_stack([found.c_prime, *found.interval("c_prime")]).tolist()
+    where = cells.select("task", "model", "risk_configuration", "total").rows()
+    for (task, model, risk, n), (value, low, high) in zip(where, ends, strict=True):
+        yield task, model, CONDITION[risk], n, (value, low, high)
 
 
 def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:
@@ -250,9 +248,9 @@ def verdicts(found: Refit, data: Path) -> Iterator[Row]:
     """
     tests = {(t.family, t.measure, t.task, t.model, frozenset((t.a, t.b))): t for t in found.tests}
     for row in _table(data, "verdicts.csv").iter_rows(named=True):
-        test = tests[
-            row["family"], row["measure"], row["task"], row["model"], frozenset((row["a"], row["b"]))
-        ]
+        place = (row[name] for name in ("family", "measure", "task", "model"))
+        test = tests[*place, frozenset((row["a"], row["b"]))]
+        # The text names a pair in its own order, the tests in that of the table.
         sign = 1 if test.a == row["a"] else -1
         low, high = sorted(sign * (end or 0.0) for end in (test.low, test.high))
         about = f"{row['a']} - {row['b']}", row["task"] and f"task {row['task']}", row["model"]

@@ -263,9 +263,8 @@ def efficiency(home: Home) -> Markup:
     figures = []
     for quantity, own in groupby(refit, key=lambda row: row[1]):
         said = f"{quantity} of the published counts"
-        drawn = intervals(
-            [(row[0].removesuffix(", confidence"), Point(*row[2:])) for row in own], x=quantity, label=said
-        )
+        points = [(subject.removesuffix(", confidence"), Point(*ends)) for subject, _, *ends in own]
+        drawn = intervals(points, x=quantity, label=said)
         method = "posterior means, 95 % equal-tailed intervals"
         figures.append(pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method))
     return sensitivity(home) + pieces.grid(figures) + by_rating(home, "accuracy")

@@ -9,31 +9,27 @@ gives back d, c, m and the criteria.
 In the risk conditions c moves by ``risk_shift`` away from the punished answer: down where wrong S1 answers are punished,
 up where wrong S2 answers are.
 
-So that items are hard for everybody and repeated runs resemble each other, the noise of x and the place of y each mix
-three parts: the item's (variance `COMMON`), the observer's own for that item (`OWN`), and the rest, new in each run and
-condition. Over many items the mixture is the plain model; over runs of one item it is not.
+The noise of x and the place of y are each `mixed` of the item's, the observer's own, and what is new in each run and
+condition.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
-COMMON, OWN = 0.35, 0.35
-_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 # Sign of the move of c in each condition, in units of risk_shift.
 _SHIFTS: Mapping[str, int] = {"risk_s1": -1, "risk_s2": +1}
 _NORMAL = NormalDist()
-_SMALLEST = 1e-300
+_SMALLEST = 1e-300  # the quantile function takes no 0, which a far tail rounds to
 # Replies that leave the asked form, (with confidence, without); some can be read. Fields: decision (0 or 1), other (the
 # other one), rating (1-K), percent (up to 100).
 FORMS = (
@@ -114,7 +110,7 @@ class SimulatedRespondent:
         spec, key = self.observer, [item.task, item.text]
         keys = (key, [spec.seed, key], [spec.seed, key, condition, seed])
         parts = [uniforms(canonical_json(each)) for each in keys]
-        noise, place = (_mixed([part[i] for part in parts]) for i in (0, 1))
+        noise, place = (mixed(*(part[i] for part in parts)) for i in (0, 1))
         c = spec.criterion + _SHIFTS.get(condition, 0) * spec.risk_shift
         sign = 1 if item.stimulus == S2 else -1
         decision = S2 if sign * spec.d / 2 + noise > c else S1
@@ -132,8 +128,3 @@ class SimulatedRespondent:
         mean = side * (sign * meta_d / 2 - self.observer.m_ratio * c)  # from the criterion outwards
         outside = _NORMAL.cdf(mean) * rank
         return mean - _NORMAL.inv_cdf(min(max(outside, _SMALLEST), 1 - 1e-16))
-
-
-def _mixed(parts: Sequence[float]) -> float:
-    """Return a standard normal made of the three parts of the noise."""
-    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, parts, strict=True))

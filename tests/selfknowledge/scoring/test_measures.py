@@ -7,9 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark import groups
-from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats.yes_no import type2_dprime
 
 
 def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:
@@ -184,23 +182,6 @@ def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer, sco
         found = values(scoring.score(observer(400, 0.5, 1.0, seed)))["d_type2"]
         held += bool(found["low"] <= 1.0 <= found["high"])  # type: ignore[operator]
     assert held >= 16
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-def test_measures_are_tied_to_each_other(pairs):
-
-    correct, yes = np.array([c for c, _ in pairs], int), np.array([y for _, y in pairs], int)
-    found = type2_dprime(*table_of(correct, yes))
-    acc, said, yfr, nfr = (
-        float(np.nan_to_num(each[0])) for each in (found.accuracy, found.yes_ratio, found.yfr, found.nfr)
-    )
-    assert acc == pytest.approx(said * (1 - yfr) + (1 - said) * nfr)
-    assert found.raw_alignment[0] == pytest.approx(said * (1 - yfr) + (1 - said) * (1 - nfr))
-    if acc > 0:
-        assert found.hit_rate[0] == pytest.approx(said * (1 - yfr) / acc)
-    if acc < 1:
-        assert found.false_alarm_rate[0] == pytest.approx(said * yfr / (1 - acc))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

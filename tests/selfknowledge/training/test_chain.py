@@ -67,6 +67,7 @@ def test_the_chain_of_the_paper_runs_from_one_preset_and_is_gone_on_with(write, 
     assert run("study", path, "--set", "sft_steps=2")["measures"] == made["measures"]
     assert [commit.digest for commit, _ in read_log(home / "run")] == digests
     assert [each.name for each in home.glob("*-1")] == ["world-1"]
+    assert made["next"] == [f"metacog train study {path}"]
     run("study", path, "--set", "sft_steps=3", "--set", "sigma=0.5")
     assert sorted(each.name for each in home.glob("*-1")) == ["run-1", "sft-1", "world-1"]
 
@@ -84,6 +85,7 @@ def test_a_model_of_ones_own_evolves_and_a_step_makes_those_before_it(own, tmp_p
     assert {row["questions"] for row in found["measures"]} == {"held out", "more"}
     rows = load_study(tmp_path / "t-home" / "training" / "study.toml").models
     assert [row.name for row in rows] == ["base", "evolved"]
+    assert found["next"] == [f"metacog run {tmp_path / 't-home' / 'training' / 'study.toml'}"]
     assert rows[1].model.endswith("run/last")
 
 

@@ -63,7 +63,7 @@ def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) ->
     study = changed(read_study(study_file), changes)
     made = chain(study)
     if step == "preflight":
-        _preflight(made, quiet)
+        _preflight(made, study_file, quiet)
         return
     study.prepare()
     last = None
@@ -81,6 +81,8 @@ def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) ->
     if last is not None and last.table is not None:
         printing.table("measures", Rows(tuple(last.table.columns), tuple(last.table.iter_rows())))
     printing.written(made.folder)
+    trained = made.folder / "study.toml"
+    printing.next_step(*(("run", trained) if trained.exists() else ("train", "study", study_file)))
 
 
 def changed(study: Study, changes: Sequence[str]) -> Study:
@@ -104,7 +106,7 @@ def changed(study: Study, changes: Sequence[str]) -> Study:
     return study.model_copy(update={"training": section})
 
 
-def _preflight(made: Any, quiet: bool) -> None:
+def _preflight(made: Any, study_file: Path, quiet: bool) -> None:
     from metacog_pipeline.benchmarks.selfknowledge.training.preflight import look
 
     with ProgressLine("questions", 1, style_for(quiet), priced=False):
@@ -116,3 +118,4 @@ def _preflight(made: Any, quiet: bool) -> None:
     if found.reasons:
         sys.exit(1)
     printing.say("ready: individuals differ, and the run fits", reasons=[])
+    printing.next_step("train", "study", study_file)

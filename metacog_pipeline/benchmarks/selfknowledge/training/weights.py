@@ -51,6 +51,9 @@ class Weights:
         self.device = next(iter(tensors.values())).device
         self._held = {name: _single(tensor, copy=True).view(-1) for name, tensor in tensors.items()}
         self.size = sum(map(len, self._held.values()))
+        self._digest: str | None = (
+            None  # of the master as it is: a run asks for it three times before it begins
+        )
 
     @torch.no_grad()
     def perturb(self, individual: Individual, sigma: float) -> None:
@@ -80,6 +83,7 @@ class Weights:
             squares += float(total.square().sum(dtype=torch.float64))
             held.add_(total.cpu())
             live.copy_(held)
+        self._digest = None
         return float(squares**0.5)
 
     @torch.no_grad()
@@ -89,6 +93,7 @@ class Weights:
             if name not in tensors or tensors[name].shape != shape:
                 raise ValueError(f"tensor {name} of shape {tuple(shape)} is missing or of another shape")
             self._held[name].copy_(_single(tensors[name]).view(-1))
+        self._digest = None
         self.restore()
 
     def master(self) -> dict[str, Tensor]:
@@ -105,14 +110,16 @@ class Weights:
         Each pattern is multiplied with an odd number of its place; int64 wraps, so the order of summing does not
         matter and threads cannot show. Hashing all bytes would take six times as long.
         """
-        found = hashlib.blake2b(
-            repr([(n, tuple(s)) for n, s in self.shapes.items()]).encode(), digest_size=16
-        )
+        if self._digest is not None:
+            return self._digest
+        shapes = [(name, tuple(shape)) for name, shape in self.shapes.items()]
+        found = hashlib.blake2b(repr(shapes).encode(), digest_size=16)
         odd = torch.arange(1, 2 * BLOCK, 2)
         for _, held in self._blocks():
             bits = held.view(torch.int32).long()
             found.update(int(bits.mul_(odd[: len(bits)]).sum()).to_bytes(8, "little", signed=True))
-        return found.hexdigest()
+        self._digest = found.hexdigest()
+        return self._digest
 
     def _generator(self, seed: int) -> torch.Generator:
         return torch.Generator(self.device).manual_seed(seed)
