@@ -65,7 +65,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     gate_settings: ClassVar = {"limit": 100, "languages": ["en"], "preceded": False}
 
     def probes(self) -> Iterable[contract.Probe]:
-        """Return each answerable question in English with the answers that are accepted."""
         for item in self.items:
             if accepted := item.accepted():
                 text = item.question() or ""
@@ -73,7 +72,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
 
     # items
     def construction(self) -> tuple[contract.Step, ...]:
-        """Return the two steps: sources, items."""
         return items.STEPS
 
     @property
@@ -86,7 +84,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         return self.settings.wording == settings_of.REFERENCE
 
     def needed_sources(self) -> tuple[str, ...]:
-        """Return the sources of the data set, none for the sample; and the authors' prompts where these are asked with."""
         own = items.PARTS[self.settings.dataset][self.split]
         return (*own, REFERENCE_PROMPTS) if self._reference else own
 
@@ -99,7 +96,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     def conditions(self) -> tuple[contract.Condition, ...]:
-        """Return one per language, those with leave to abstain, and Appendix C's."""
         wanted = {DUAL: self.settings.languages, IDK: self.settings.idk_languages}
         names = [
             kind if code == "en" else f"{kind}_{code}" for kind, codes in wanted.items() for code in codes
@@ -111,15 +107,12 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         )
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
-        """Text, unless the model's row asks for a mode there is: what a model says of its own accord is measured."""
         return (spec.answer_mode,) if spec.answer_mode in self.answer_modes else ("text",)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """For the answer, then whether it is known; or once."""
         return prompts.condition_steps(condition)
 
     def prompt_digest(self, condition: str) -> str:
-        """Return the digest of the texts."""
         return self.wording.condition_digest(condition)
 
     async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
@@ -142,17 +135,14 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
             )
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
-        """Return an observer of known accuracy, d′ and criterion."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     # reading
     def parse(self, item: items.Item, condition: str, calls: contract.Calls) -> read.Response:
-        """Read by the study's rules."""
         rule, yes_no, worded = self.settings.matching, self.settings.yes_no, self.prompt_digest(condition)
         return read.read_response(item, condition, calls, rule=rule, yes_no=yes_no, wording=worded)
 
     def again(self, item: items.Item, condition: str, calls: contract.Calls) -> Iterable[tuple[str, str]]:
-        """Return the steps to ask once more, each with the form to ask for."""
         return read.again(item.accepted(LANGUAGE_OF[condition]), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
@@ -183,7 +173,6 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         ).drop("_here", "_dual_yes", "_dual_failed")
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return right or wrong and D of the dual conditions; how many answers could be right is open."""
         dual = responses.filter(pl.col("condition").str.starts_with(DUAL))
         return dual.with_columns(
             correct=pl.col("correct").cast(pl.Float64), n_alternatives=pl.lit(None, pl.Int32)

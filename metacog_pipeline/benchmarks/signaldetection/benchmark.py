@@ -51,11 +51,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     }
 
     def construction(self) -> tuple[Step, ...]:
-        """Return the two steps: sources, items."""
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
-        """Return the sources of the study's tasks; none for the sample."""
         return wanted(self.settings.tasks) if self.settings.dataset == "published" else ()
 
     @cached_property
@@ -67,11 +65,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         return found
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return the study's conditions; each asks every item."""
         return tuple(Condition(name) for name in self.settings.conditions)
 
     def advice(self) -> Iterator[str]:
-        """Yield a line for each task with fewer trials than it takes to find a difference of 0.1 in M-ratio."""
         from metacog_pipeline.stats.power import approximate_trials  # loads scipy.optimize: for `plan` alone
 
         if CONFIDENCE not in self.settings.conditions:
@@ -85,35 +81,28 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
                 )
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the one call an item takes: decision and confidence in one object."""
         return (prompts.STEP,)
 
     def prompt_digest(self, condition: str) -> Any:
-        """Return the texts of the condition."""
         words = self.wording
         return [words.system, words.ratings, *(words.text(t, condition) for t in sorted(self.settings.tasks))]
 
     async def ask(self, item: Trial, condition: str, chat: Chat) -> None:
-        """Ask one call."""
         await prompts.ask(item, condition, chat, self.wording)
 
     def observer(self, parameters: ObserverSpec) -> Respondent:
-        """Return an observer of known sensitivity, metacognitive efficiency and criteria."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     def _ratings(self, condition: str) -> int | None:
         return self.wording.ratings if rated(condition) else None
 
     def parse(self, item: Trial, condition: str, calls: Calls) -> read.Response:
-        """Read the one call; a confidence counts only where it was asked for."""
         return read.read_response(item, calls, self._ratings(condition))
 
     def again(self, item: Trial, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the step to ask once more and the form to ask for."""
         return read.again(self.parse(item, condition, calls), self._ratings(condition))
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""
         steps = self.wording.ratings - 1
         return responses.filter(status="ok", condition=CONFIDENCE).with_columns(
             response=pl.col("response").cast(pl.String),
@@ -123,7 +112,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         )
 
     def scoring_digest(self) -> Any:
-        """Return K, which the counts are made over."""
         return self.wording.ratings
 
     # the validity gate
@@ -136,7 +124,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     gate_settings: ClassVar = {"trials": 40}
 
     def probes(self) -> Iterable[contract.Probe]:
-        """Return the decision between both labels of each text."""
         for item in self.items:
             labels = ("label 0", "label 1")
             about = f"task {item.task}", item.item_id
