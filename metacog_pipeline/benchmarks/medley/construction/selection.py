@@ -74,7 +74,7 @@ class Selection:
 class Pool:
     """Candidates in a fixed order. The claims are those of the first that rates any, unless ``claim_ids`` are given.
 
-    ``valid`` candidates rate at least three claims. ``tolerance``: how much larger a value must be to count as larger.
+    ``valid`` candidates rate at least three claims.
     """
 
     def __init__(
@@ -82,12 +82,10 @@ class Pool:
         candidates: Sequence[Candidate],
         verdicts: Mapping[str, str] | None = None,
         claim_ids: Iterable[str] | None = None,
-        tolerance: float = TIE,
     ) -> None:
         self.candidates = tuple(candidates)
         readable = next((each.labels for each in candidates if each.labels), {})
         self.claim_ids = tuple(sorted(readable) if claim_ids is None else claim_ids)
-        self.tolerance = tolerance
         self.ranks = ranks([each.labels for each in candidates], self.claim_ids)
         self.positions = positions(self.ranks)
         self.verdicts = verdicts or {}
@@ -146,12 +144,12 @@ class Pool:
         return self.first_largest(allowed or left, lambda place: self.scores([*chosen, place], size).total)
 
     def first_largest(self, choices: Iterable[Choice], worth: Callable[[Choice], float]) -> Choice:
-        """Return the first choice that no later one exceeds by more than the tolerance."""
+        """Return the first choice that no later one exceeds by more than `TIE`."""
         best, *others = choices
         most = worth(best)
         for choice in others:
             value = worth(choice)
-            if value > most + self.tolerance:
+            if value > most + TIE:
                 best, most = choice, value
         return best
 
