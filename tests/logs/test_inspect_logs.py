@@ -146,6 +146,16 @@ def test_a_damaged_sample_is_named(take, tmp_path):
     refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
 
 
+def test_a_sample_that_unpacks_but_differs_from_its_checksum_is_damaged(take, tmp_path):
+    """Newer logs are packed with zstd, whose frames need not hold a checksum of their own."""
+    content = SMALL.read_bytes()
+    with zipfile.ZipFile(SMALL) as archive:
+        entry = archive.getinfo("samples/g3_epoch_1.json")
+    path = tmp_path / "flipped.eval"
+    path.write_bytes(content.replace(entry.CRC.to_bytes(4, "little"), (entry.CRC ^ 1).to_bytes(4, "little")))
+    refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
+
+
 def test_a_known_id_with_another_question_is_another_item(take, changed):
     shown: list[str] = []
     take(SMALL)

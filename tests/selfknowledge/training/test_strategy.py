@@ -78,6 +78,10 @@ def test_standardised_fitness_is_centred_and_keeps_the_order(fitness):
     assert z.any() == (max(fitness) > min(fitness))
 
 
+def test_fitness_is_standardised_by_the_deviation_with_one_less_than_the_number():
+    assert zscores([1.0, 2.0, 3.0]) == pytest.approx([-1.0, 0.0, 1.0])
+
+
 def test_fitness_that_is_none_is_refused():
     for wrong in ([1.0], [], [[1.0, 2.0]]):
         with pytest.raises(ValueError, match="fitness"):
