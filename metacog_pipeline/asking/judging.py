@@ -12,18 +12,18 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking.construction import step_current, step_of
-from metacog_pipeline.asking.dry_run import DryRun, stored_answers
+from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.panel import Panelist
 from metacog_pipeline.asking.session import Partition, query_panel, request_digest
-from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult, Tally
+from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Judging, Stage
 from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
+from metacog_pipeline.transcripts.folder import judgements_of
 from metacog_pipeline.transcripts.store import answers_table
 
 
@@ -91,17 +91,11 @@ def ask(
     responses: pl.DataFrame,
     on_progress: OnProgress = None,
 ) -> SessionResult:
-    """Ask the judges of a model and run what is not judged yet; none where their verdicts were imported.
+    """Ask the judges of a model and run what is not judged yet.
 
     Raises ``SourceError`` where a step that judging needs is stale: judges are tried before they grade.
     """
     kept = judged_as(partition)
-    if (n := note_replayed(benchmark, judging, partition, responses)) is not None:
-        imported = min(n, len(stored_answers(kept.folder)))
-        if imported:
-            return SessionResult(n, imported, 0, Profile("import"), Tally(reused=imported))
-        why = f"no verdicts about {partition.spec.name} were imported; rebuild its bundle"
-        return SessionResult(n, 0, 0, None, Tally(), why, StudyError.exit_code)
     for name in judging.needs:
         if not step_current(benchmark, step_of(benchmark, name)):
             raise SourceError(
@@ -111,22 +105,6 @@ def ask(
     asked = panel(benchmark, judging, partition, responses)
     _, now = needed(benchmark, judging, partition, responses)
     return query_panel(kept, asked, fingerprint=now, on_progress=on_progress)
-
-
-def note_replayed(
-    benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
-) -> int | None:
-    """Note that imported verdicts are those of the responses as they are now.
-
-    Return how many are needed; None where judges are asked.
-    """
-    judges = judging.judges(benchmark, partition.spec)
-    if not judges or any(each.provider != "replay" for each in judges):
-        return None
-    own, (n, now) = judged_as(partition), needed(benchmark, judging, partition, responses)
-    if manifest := own.manifest():
-        write_manifest(own.folder, {**manifest, "fingerprint": now})
-    return n
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------

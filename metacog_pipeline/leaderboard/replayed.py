@@ -17,18 +17,11 @@ from metacog_pipeline.study import Study
 Judged = Callable[[Bound, Partition], None]
 
 
-def imported_judgements(benchmark: Bound, partition: Partition) -> None:
-    """Take imported verdicts for those of the responses."""
-    declared, responses = judging.wanted(benchmark), judging.kept_responses(partition)
-    if declared is not None and responses is not None:
-        judging.note_replayed(benchmark, declared, partition, responses)
-
-
 def publish(
     study: Study,
     *,
     asking: bool = True,
-    judged: Judged = imported_judgements,
+    judged: Judged = lambda benchmark, partition: None,
     prints: Callable[[Bound], bool] = lambda benchmark: True,
 ) -> None:
     """Score what is kept and build the boards; what is current stays. StoreError where a table could not be made.
