@@ -10,7 +10,7 @@ import dagster as dg
 
 from metacog_assets import stages
 from metacog_assets.partitions import MODEL_RUNS
-from metacog_assets.stages import ROWS, progress
+from metacog_assets.stages import ROWS
 from metacog_assets.steps import checked, each_partition, one_line
 from metacog_assets.study_file import StudyResource
 from metacog_pipeline.asking import construction, judging
@@ -85,7 +85,6 @@ def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
         step.needs,
         ("holds", False, f"{says}.") if says else None,
         description=step.says,
-        tags=PAID if step.asks is not None else {},
         code_version=f"{benchmark.versions[Stage.ITEMS]}.{step.version}",
     )
     def made(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
@@ -109,8 +108,7 @@ def _held(checks: Mapping[str, Checked]) -> dg.AssetCheckResult:
 
 def _run_step(benchmark: Bound, name: str) -> Made:
     step = construction.step_of(benchmark, name)
-    with progress(f"{benchmark.name}_{name}") as show:
-        found = construction.run_step(benchmark, step, show)
+    found = construction.run_step(benchmark, step)
     last = name == benchmark.construction()[-1].name
     if last and (why := item_files.unusable(benchmark.items)) is not None:
         construction.result_path(benchmark, name).unlink()

@@ -83,7 +83,7 @@ def _stale(study: Study) -> Iterator[dg.RunRequest]:
     found = staleness.stale(study)
     for benchmark in (bound(study, name) for name in study.enabled if name in BENCHMARKS):
         steps = [construction.step_of(benchmark, name) for name in found.steps.get(benchmark.name, ())]
-        if steps and not any(step.asks for step in steps):
+        if steps:
             with contextlib.suppress(MetacogError):  # of a source, say: the step reports it
                 state = construction.input_digest(benchmark, steps[0])
                 yield _request(assets_of(benchmark, [step.name for step in steps]), state)

@@ -16,7 +16,7 @@ select
     study.seed,
     facts.version,
     current_timestamp as built_at,
-    (select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete,
+    (select coalesce(bool_and(state = 'complete'), false) from progress) as complete,
     facts.tables
 from build_facts as facts
 left join stg_study as study on true

@@ -1,23 +1,21 @@
--- One row: one partition: a benchmark, a listed model and a run, or a judge or helper; how far it is, and why it is not
--- complete. Judges and helpers have the name their answers are kept under.
+-- One row: one partition: a benchmark, a listed model and a run, or a judge; how far it is, and why it is not
+-- complete. Judges have the name their answers are kept under.
 -- Key: benchmark, model, run.
--- Source: study/partitions.parquet, study/helpers.parquet.
+-- Source: study/partitions.parquet.
 -- #NOT_NULL(benchmark, model, run, state, role)
 -- #SET{source: measured|simulated}
--- #SET{role: respondent|judge|helper}
+-- #SET{role: respondent|judge}
 -- columns:
---   role: respondent (measured), judge (of responses) or helper (makes items)
+--   role: respondent (measured) or judge (of responses)
 --   state: complete, incomplete, missing or failed
 --   n_unusable: answered items that give nothing to read: empty, refused by a filter, or cut before the answer
 --   answered_share: n_answered / n_expected, 0 to 1
 --   message: why it is not complete, or what to know about it, such as another model id than the one asked
---   source: of the listed model; null for one that only helps
+--   source: of the listed model
 with whole as (
     select partition.*, if(suffix(benchmark, '_judgements'), 'judge', 'respondent') as role, listed.source
     from stg_partitions as partition
     inner join listed using (model)
-    union all by name
-    select *, 'helper' as role from stg_helpers
 )
 select
     benchmark,

@@ -1,37 +1,25 @@
-"""Item construction: steps, each kept with the digest of its inputs, and the models that help with them.
-
-Answers of a model that helps are kept, planned and paid for like those of one that is measured, in a partition called
-``<benchmark>_<role>`` with one run. They are an input of the step that asks it.
-"""
+"""Item construction: steps, each kept with the digest of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.dry_run import current_answers
-from metacog_pipeline.asking.endings import INTERRUPTED
-from metacog_pipeline.asking.panel import Panelist, ask_each, together
-from metacog_pipeline.asking.session import Partition, failure_recorded, query_partition, request_digest
-from metacog_pipeline.asking.states import OnProgress, SessionResult
-from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Inputs, Made, Role, Stage, Step
+from metacog_pipeline.benchmark.contract import Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import items_path, read_rows, step_path, write_rows
-from metacog_pipeline.errors import BudgetError, ProviderError, SourceError
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 
 @dataclass(frozen=True, slots=True)
 class KeptInputs:
-    """The `contract.Inputs` of a step: what earlier steps left on disk, and what the models that help have answered."""
+    """The `contract.Inputs` of a step: what earlier steps left on disk."""
 
     benchmark: Bound
 
@@ -44,18 +32,6 @@ class KeptInputs:
     def frame(self, step: str) -> pl.DataFrame:
         """Return the table of an earlier step."""
         return read_frame(result_path(self.benchmark, step))
-
-    def answers(self, role: str) -> pl.DataFrame:
-        """Return the kept answers of a role, model by model, without those to questions that are no longer asked."""
-        frames = []
-        for _, own, partition in helpers(self.benchmark):
-            if own.name != role or not partition.folder.copy.exists():
-                continue
-            kept = current_answers(
-                partition, own.modes, partial(own.tasks, self.benchmark, partition.spec, self)
-            )
-            frames.append(kept.with_columns(model=pl.lit(partition.spec.name)))
-        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
 
 # --- what is stale ------------------------------------------------------------------------------------------------------
@@ -72,29 +48,18 @@ def result_path(benchmark: Bound, name: str) -> Path:
 
 
 def input_digest(benchmark: Bound, step: Step) -> str:
-    """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps, answers."""
-    answered = []
-    for own, _, partition in helpers(benchmark):
-        if own.name == step.name:
-            spec, noted = partition.spec, partition.manifest()
-            when = noted.get("fingerprint"), noted.get("finished_at")
-            answered.append([spec.name, spec.family, request_digest(spec), *when])
+    """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps."""
     depends: list[object] = [benchmark.versions[Stage.ITEMS], step.name, step.version]
     depends += [benchmark.settings.affecting(Stage.ITEMS), benchmark.context.seed]
     depends.append(step.inputs(benchmark) if step.inputs is not None else None)
     depends.append([mark_of(result_path(benchmark, name)) for name in step.needs])
-    return sha256_hex(canonical_json([*depends, answered]))
+    return sha256_hex(canonical_json(depends))
 
 
 def step_current(benchmark: Bound, step: Step) -> bool:
     """Whether a step's result is there and was made from what the study names now."""
     found = mark_of(result_path(benchmark, step.name))
     return found is not None and found == input_digest(benchmark, step)
-
-
-def inputs_current(benchmark: Bound, step: Step) -> bool:
-    """Whether everything a step reads of earlier ones is up to date."""
-    return all(step_current(benchmark, step_of(benchmark, name)) for name in step.needs)
 
 
 def stale_steps(benchmark: Bound) -> tuple[str, ...]:
@@ -115,17 +80,11 @@ def for_items(benchmark: Bound) -> set[str]:
     return found
 
 
-def items_current(benchmark: Bound) -> bool:
-    """Whether the items on disk were made from what the study names now."""
-    return for_items(benchmark).isdisjoint(stale_steps(benchmark))
-
-
 # --- running a step -----------------------------------------------------------------------------------------------------
-def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> Made:
-    """Make a step's result and keep it, after asking the models that help with it; facts say how that went.
+def run_step(benchmark: Bound, step: Step) -> Made:
+    """Make a step's result and keep it.
 
-    Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
-    ``ProviderError``, ``BudgetError`` if a model that helps has not answered everything; what was answered is kept.
+    Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then.
     """
     asset = f"{benchmark.name}_{step.name}"
     for name in step.needs:
@@ -133,7 +92,6 @@ def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> Ma
             why = f"{benchmark.name}_{name} is not made yet; run `metacog run`, or build it in the UI"
             raise SourceError(f"{asset}: {why}")
     inputs = KeptInputs(benchmark)
-    asked = None if step.asks is None else _ask(benchmark, step.asks, inputs, on_progress)
     made = step.make(benchmark, inputs)
     for name, check in step.checks.items():
         if check.blocking and not made.checks[name].passed:
@@ -147,72 +105,12 @@ def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> Ma
         frame = pl.DataFrame({"made": [True]}) if made.frame is None else made.frame
         write_frame(frame, path, digest)
         facts = {"rows": frame.height, **made.facts}
-    if asked is not None:
-        facts |= {"asked": asked.tasks, "answered": asked.answered, "cost_usd": asked.tally.cost_usd}
     return replace(made, facts=facts)
 
 
-def build(benchmark: Bound, *, free: bool = False) -> Made | None:
-    """Run every stale step the items are made by, in order, and return the last result; None where none was run.
-
-    With ``free`` only up to the first step that asks a model which is not simulated.
-    """
+def build(benchmark: Bound) -> Made | None:
+    """Run every stale step the items are made by, in order, and return the last result; None where none was run."""
     result, wanted = None, for_items(benchmark)
     for step in (step_of(benchmark, name) for name in stale_steps(benchmark) if name in wanted):
-        helping = step.asks.models(benchmark) if step.asks is not None else ()
-        if free and any(spec.provider != "simulated" for spec in helping):
-            break
         result = run_step(benchmark, step)
     return result
-
-
-# --- models that help ---------------------------------------------------------------------------------------------------
-def helpers(benchmark: Bound) -> Iterator[tuple[Step, Role, Partition]]:
-    """Yield where the answers of every model that helps are kept, with the step and the role, in the order of asking."""
-    for step in benchmark.construction():
-        if (role := step.asks) is not None:
-            for spec in role.models(benchmark):
-                yield step, role, _partition(benchmark, role, spec)
-
-
-def _partition(benchmark: Bound, role: Role, spec: ModelSpec) -> Partition:
-    return Partition(benchmark.context.study, f"{benchmark.name}_{role.name}", spec, 1)
-
-
-def fingerprint(benchmark: Bound, role: Role, partition: Partition, tasks: Sequence[Task]) -> str:
-    """Return the digest of everything the answers of a model that helps depend on."""
-    words = role.prompt_digest(benchmark) if role.prompt_digest is not None else None
-    items = [[task.item_id, task.item_hash] for task in tasks]
-    return sha256_hex(canonical_json([items, words, request_digest(partition.spec), partition.seed]))
-
-
-def _ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress) -> SessionResult:
-    """Ask every model of a role what is not answered yet; return how it went, all models together.
-
-    Raises ``ProviderError``, ``BudgetError`` if one has not answered everything, unless that will do.
-    """
-    panel = [
-        Panelist(spec, role.tasks(benchmark, spec, inputs), role.modes) for spec in role.models(benchmark)
-    ]
-    found = ask_each(panel, partial(_ask_one, benchmark, role), on_progress)
-    result = together(found)
-    enough = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    problems = [
-        (each.spec.name, one.stopped or (one.missing and f"{one.missing}; run again")) for each, one in found
-    ]
-    line = "; ".join(f"{name}: {why}" for name, why in problems if why)
-    if line and (INTERRUPTED.is_set() or not enough):
-        raise (BudgetError if result.exit_code == BudgetError.exit_code else ProviderError)(line)
-    return result
-
-
-def _ask_one(benchmark: Bound, role: Role, asked: Panelist, on_progress: OnProgress) -> SessionResult:
-    """Ask one model; a partition that cannot be asked says so in its manifest."""
-    partition, respond = _partition(benchmark, role, asked.spec), None
-    if asked.spec.provider == "simulated" and role.respondent is not None:
-        respond = role.respondent(benchmark, asked.spec)
-    now = fingerprint(benchmark, role, partition, asked.tasks)
-    with failure_recorded(partition, lambda: len(asked.tasks)):
-        return query_partition(
-            partition, asked.tasks, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
-        )

@@ -1,4 +1,4 @@
-"""Several models asked one after another for one purpose: judges of a model, models that help to make items."""
+"""The judges of a model, asked one after another."""
 
 from __future__ import annotations
 

@@ -52,36 +52,21 @@ class Plan:
 
 
 def plan_study(study: Study) -> Plan:
-    """Return what running ``study`` would take. Items are built where no paid model must answer first."""
+    """Return what running ``study`` would take. Items are built first."""
     study.prepare()
     found: dict[tuple[str, str], list[tuple[Partition, ModelSpec, Counter[str]]]] = {}
-    not_made: list[str] = []
     advice: list[str] = []
     for benchmark in enabled(study):
         advice += benchmark.advice()
         for each in left_to_ask(benchmark):
             found.setdefault((each[0].benchmark, each[1].name), []).append(each)
-        if not construction.items_current(benchmark):
-            not_made.append(
-                f"{benchmark.name}: its items are not made yet; paid models help to make them, and what is asked of them "
-                "is not in this plan: run `metacog plan` again after the items."
-            )
     rows = tuple(_row(study, name, every) for (name, _), every in found.items())
-    return Plan(rows, (*_notes(study, rows, whole=not not_made), *not_made, *advice))
+    return Plan(rows, (*_notes(study, rows), *advice))
 
 
 def left_to_ask(benchmark: Bound) -> Iterator[tuple[Partition, ModelSpec, Counter[str]]]:
-    """Yield the open calls of each partition, as a `DryRun` counts it: helpers, models, then judges.
-
-    What is asked about items that paid models must help to make first is not known yet, and left out.
-    """
-    construction.build(benchmark, free=True)
-    for step, role, own in construction.helpers(benchmark):
-        if own.spec.provider != "simulated" and construction.inputs_current(benchmark, step):
-            asked = role.tasks(benchmark, own.spec, construction.KeptInputs(benchmark))
-            yield counted(own, Panelist(own.spec, asked, role.modes), own.known_profile())
-    if not construction.items_current(benchmark):
-        return
+    """Yield the open calls of each partition, as a `DryRun` counts it: models, then judges."""
+    construction.build(benchmark)
     measured = [each for each in tasks.partitions(benchmark) if each.spec.provider != "replay"]
     for each in measured:
         asked, modes = tasks.tasks(benchmark, each.spec), benchmark.modes(each.spec)
@@ -160,7 +145,7 @@ def dollars(
 
 
 # --- notes --------------------------------------------------------------------------------------------------------------
-def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[str]:
+def _notes(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     most, expected = (
         sum(getattr(row, name) or 0.0 for row in rows) for name in ("at_most_usd", "expected_usd")
     )
@@ -191,7 +176,7 @@ def _notes(study: Study, rows: Sequence[PlanRow], *, whole: bool) -> Iterator[st
     )
     if most > left:
         yield "The budget could stop it before everything is asked (if every answer is as long as allowed)."
-    elif unpriced or not whole:
-        yield f"Whether the budget is enough is unknown: {'a price is' if unpriced else 'items are'} missing."
+    elif unpriced:
+        yield "Whether the budget is enough is unknown: a price is missing."
     else:
         yield "The budget is enough for all of it."

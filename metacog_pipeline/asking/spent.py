@@ -22,7 +22,7 @@ from metacog_pipeline.transcripts.store import kept_records, read_partition
 
 
 def kept_cost(home: Home) -> float:
-    """Return the dollars of all answers that were asked for under ``home``, judges' and helpers' included."""
+    """Return the dollars of all answers that were asked for under ``home``, judges' included."""
     return math.fsum(_cost(each, tuple(segment_sizes(each).items())) for each in kept_folders(home))
 
 

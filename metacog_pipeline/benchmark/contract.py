@@ -40,7 +40,6 @@ from metacog_pipeline.benchmark.declarations import (
     Question,
     Respondent,
     Response,
-    Role,
     Scored,
     Source,
     Step,
@@ -69,7 +68,7 @@ __all__ = [
     "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Column",
     "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate", "Importer",
     "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
-    "Respondent", "Response", "Role", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
+    "Respondent", "Response", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
     "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
 ]  # fmt: skip
 

@@ -1,6 +1,6 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
-In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Chat`), reading (`Response`), scoring
+In order: items (`Source`, `Step`), asking (`Condition`, `Chat`), reading (`Response`), scoring
 (`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, their display in ``display``.
 """
 
@@ -66,32 +66,13 @@ class Made:
 
 
 class Inputs(Protocol):
-    """What a step reads: the results of the steps it needs, and answers of the role that helps it."""
+    """What a step reads: the results of the steps it needs."""
 
     def rows(self, step: str) -> Sequence[Any]:
         """Return the rows of an earlier step that writes a row class."""
 
     def frame(self, step: str) -> pl.DataFrame:
         """Return the table of an earlier step."""
-
-    def answers(self, role: str) -> pl.DataFrame:
-        """Return the kept transcripts of a role, superseded ones left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """Models that help to make items: they are planned, paid for and kept like those that are measured."""
-
-    name: str  # their transcripts are kept as ``<benchmark>_<name>``
-    models: Callable[[Any], tuple[ModelSpec, ...]]  # rows of the study file that have this role
-    # what each of them is asked, given earlier steps
-    tasks: Callable[[Any, ModelSpec, Inputs], Sequence[Task]]
-    modes: tuple[str, ...] = ("text",)  # answer modes to try with a model, best first
-    respondent: Callable[[Any, ModelSpec], Respondent] | None = None  # the simulated answers of one of them
-    # what decides the words of a task besides its item: the digest of a wording file
-    prompt_digest: Callable[[Any], Json] | None = None
-    # whether its step may run although somebody has not answered everything
-    incomplete_will_do: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +88,6 @@ class Step:
     # the row class of its Parquet file; None for a table whose schema is its own, or nothing at all
     writes: type[BaseModel] | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)  # what must hold of the result, by name
-    asks: Role | None = None  # A model helps: paid, asked before ``make``
     # digest of what it reads besides settings and earlier steps: sources, shipped files
     inputs: Callable[[Any], Json] | None = None
     version: str = "1"  # raised when the same inputs would give another result

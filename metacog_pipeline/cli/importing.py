@@ -110,7 +110,7 @@ def _board(study: Study, quiet: bool) -> None:
     """Build and print the board where every model is replayed."""
     from metacog_pipeline.leaderboard import replayed
 
-    if any(each.provider != "replay" for each in study.askable):  # a model, a judge or a helper is asked
+    if any(each.provider != "replay" for each in study.askable):  # a model or a judge is asked
         return
     replayed.publish(study)
     if not quiet and not printing.wanted():

@@ -69,7 +69,7 @@ def _print_costs(study: Study, invoice: Path | None) -> None:
 def state_of(study: Study) -> dict[str, Any]:
     """Return how far a study is, as data."""
     from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import helper_states, partition_states
+    from metacog_pipeline.leaderboard.status import partition_states
     from metacog_pipeline.scoring import staleness
 
     money = spent_figures(study.home, study.study.budget_usd)
@@ -79,7 +79,7 @@ def state_of(study: Study) -> dict[str, Any]:
         "board_current": not staleness.leaderboard_stale(study),
         "spent_usd": money.spent,
         "budget_usd": money.cap,
-        "partitions": [asdict(state) for state in (*partition_states(study), *helper_states(study))],
+        "partitions": [asdict(state) for state in partition_states(study)],
     }
 
 

@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
@@ -112,9 +112,7 @@ def pack(folder: Path, target: Path) -> None:
 
 
 def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
-    """Yield every partition the numbers of a benchmark rest on, with its role: helper, respondent or judge."""
-    for _, _, partition in construction.helpers(benchmark):
-        yield "helper", partition
+    """Yield every partition the numbers of a benchmark rest on, with its role: respondent or judge."""
     for partition in tasks.partitions(benchmark):
         yield "respondent", partition
         if judging.wanted(benchmark) is not None:

@@ -249,13 +249,7 @@ def _items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> No
     """Have the items of the archive, or build them; they must be those that were asked."""
     home = benchmark.context.home
     if item_files.items_path(home, benchmark.name).exists():
-        inputs = construction.KeptInputs(benchmark)
         for step in benchmark.construction():
-            for asking, role, own in construction.helpers(benchmark):
-                if asking.name == step.name and (manifest := own.manifest()):
-                    todo = role.tasks(benchmark, own.spec, inputs)
-                    now = construction.fingerprint(benchmark, role, own, todo)
-                    write_manifest(own.folder, {**manifest, "fingerprint": now})
             path = construction.result_path(benchmark, step.name)
             if not path.exists() and step.name not in construction.for_items(benchmark):
                 continue  # not made when the bundle was: judges were not tried yet

@@ -31,7 +31,6 @@ STUDY_TABLES = {
     "models": _columns(String=_MODEL, Boolean="listed", Int32="runs", Float64="params_b params_active_b"),
     "study": _columns(String="name digest", Int64="seed"),
     "partitions": _PARTITIONS,
-    "helpers": _PARTITIONS,
     "boards": _columns(String="benchmark condition"),
 }
 #: What benchmarks declare of their measures: no file, see `declared`.

@@ -10,7 +10,7 @@ from functools import partial
 import polars as pl
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -59,19 +59,6 @@ def partition_states(study: Study) -> list[PartitionState]:
     return found
 
 
-def helper_states(study: Study) -> list[PartitionState]:
-    """Return the state of the partition of every model that helps to make items, in the order of asking."""
-    found = []
-    for benchmark in enabled(study):
-        for step, role, each in construction.helpers(benchmark):
-            known, inputs = construction.inputs_current(benchmark, step), construction.KeptInputs(benchmark)
-            todo = role.tasks(benchmark, each.spec, inputs) if known else ()
-            found.append(
-                _state(each, len(todo), partial(construction.fingerprint, benchmark, role, each, todo))
-            )
-    return found
-
-
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:
     """Return the state; ``fingerprint`` is only asked for where it matters: before items are built there is none."""
     manifest = partition.manifest()
@@ -103,7 +90,6 @@ def write_status(study: Study) -> None:
     tables: dict[str, Iterable[Mapping[str, object]]] = {
         "study": [{**about, "digest": sha256_hex(study.path.read_bytes())}],
         "partitions": map(asdict, partition_states(study)),
-        "helpers": map(asdict, helper_states(study)),
         "boards": [each for each in boards if each["condition"] is not None],
         "models": [*_listed(study), *_retired(study)],
     }

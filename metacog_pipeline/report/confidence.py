@@ -84,7 +84,7 @@ def _curves(use: Sequence[tuple[Any, ...]], title: str) -> Markup:
         model: [(int(percent), int(n), int(right)) for _, percent, n, right in own]
         for model, own in groupby(use, key=lambda row: row[0])
     }
-    rest = f" The first {MOST_LINES} models; the table has all." if len(by_model) > MOST_LINES else ""
+    rest = f" (the first {MOST_LINES} models, the table has all)" if len(by_model) > MOST_LINES else ""
     made = []
 
     def answered(models: Iterable[str]) -> str:
@@ -96,14 +96,14 @@ def _curves(use: Sequence[tuple[Any, ...]], title: str) -> Markup:
         drawn = lines(
             reliability, x="mean confidence", y="share correct", diagonal="as often right as stated"
         )
-        made.append(pieces.figure(drawn, f"{title}: reliability.{rest}", n=n, method=BINS))
+        made.append(pieces.figure(drawn, f"{title}: reliability{rest}", n=n, method=BINS))
     every = ((model, line) for model, own in by_model.items() if (line := roc_line(own)))
     if roc := dict(islice(every, MOST_LINES)):
         drawn = lines(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
         said = "shares above every stated confidence, without intervals; areas are in the table"
-        made.append(pieces.figure(drawn, f"{title}: type-2 ROC.{rest}", n=answered(roc), method=said))
+        made.append(pieces.figure(drawn, f"{title}: type-2 ROC{rest}", n=answered(roc), method=said))
     return pieces.grid(made)
 
 

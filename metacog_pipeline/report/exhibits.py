@@ -199,19 +199,19 @@ def _forest(
     method: str,
     apart: float,
 ) -> Markup:
-    rest = f" The first {MOST_ROWS}; the table has all." if len(rows) > MOST_ROWS else ""
+    rest = f" (the first {MOST_ROWS}, the table has all)" if len(rows) > MOST_ROWS else ""
     label = f"{title}: {x}"
     if len(steps) == 1:
         points = [(name, own[steps[0]]) for name, own in rows[:MOST_ROWS] if own]
         made = intervals(points, x=x, label=label)
     else:
         made = ladder(rows, steps=steps, x=x, apart=apart, label=label)
-    return pieces.figure(made, f"{label}.{rest}", n=n, method=method)
+    return pieces.figure(made, f"{label}{rest}", n=n, method=method)
 
 
 def figure_of(title: str, drawn: str, said: str, *, n: str, method: str) -> Markup:
     """Return one figure of one world."""
-    return pieces.figure(drawn, f"{title}: {said}.", n=n, method=method)
+    return pieces.figure(drawn, f"{title}: {said}", n=n, method=method)
 
 
 def of_printed(

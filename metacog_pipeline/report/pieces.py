@@ -137,8 +137,8 @@ def named(name: str, **known: object) -> str:
 
 
 def figure(drawn: str, caption: str, *, n: str, method: str) -> Markup:
-    """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption ends with how many and by which method."""
-    said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
+    """Return a figure of `report.figures`; its caption, one sentence, ends with the method and how many."""
+    said = f"{caption.removesuffix('.')}; {method}; {n}."
     return _piece("figure", Markup(drawn), said)
 
 

@@ -162,8 +162,8 @@ def _figure(source: str, answer: Answer, where: str = "section") -> Markup:
         return pieces.paragraph(f"{title}: no value yet; the board says why.", "soft")
     drawn = figures.intervals(points, x=answer.label, label=f"{title} ({where})")
     n = pieces.counted(cell.n for cell in answer.cells.values() if cell.estimate is not None)
-    rest = f" The first {MOST_ROWS} of {len(answer.cells)} models." if len(answer.cells) > MOST_ROWS else ""
-    return pieces.figure(drawn, f"{title}.{rest}", n=n, method="95 % intervals")
+    rest = f" (the first {MOST_ROWS} of {len(answer.cells)} models)" if len(answer.cells) > MOST_ROWS else ""
+    return pieces.figure(drawn, f"{title}{rest}", n=n, method="95 % intervals")
 
 
 def _tests(source: str, answer: Answer) -> Markup:

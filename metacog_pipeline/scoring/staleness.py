@@ -195,8 +195,6 @@ def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
         yield [*_state(each), TRANSCRIPTS in own, mark_of(files.run_estimates_path(each))]
         if judging.wanted(benchmark) is not None:
             yield [*_state(judging.judged_as(each)), JUDGEMENTS in own]
-    for _, _, helping in construction.helpers(benchmark):
-        yield _state(helping)
 
 
 def _state(partition: Partition) -> list[object]:

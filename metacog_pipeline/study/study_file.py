@@ -22,7 +22,7 @@ from metacog_pipeline.study.allowed import as_written, explain, not_toml
 from metacog_pipeline.study.sections import Section, Settings
 
 SectionT = TypeVar("SectionT", bound=Section)
-ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
+ASKED = ("models", "judges")  # the tables whose rows are models that can be asked
 # Keys of some providers have the form of a variable's name; no variable is called that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
@@ -55,14 +55,13 @@ class ReaderSection(Section):
 class StudyFile(Section):
     """The tables of a study file.
 
-    ``judges`` are models that grade answers, ``authors`` models that help to make items; neither are measured.
+    ``judges`` are models that grade answers; they are not measured.
     ``benchmarks`` are the tables ``[benchmarks.NAME]`` in the order of the file, which is the order of asking.
     """
 
     study: StudySection
     models: tuple[ModelSpec, ...]
     judges: tuple[ModelSpec, ...] = ()
-    authors: tuple[ModelSpec, ...] = ()
     benchmarks: dict[str, SerializeAsAny[Settings]]
     training: SerializeAsAny[Section] | None = None
     reader: ReaderSection | None = None
@@ -108,8 +107,8 @@ class Study(StudyFile):
 
     @property
     def askable(self) -> tuple[ModelSpec, ...]:
-        """Everybody who can be asked: models, judges and authors. Their names differ."""
-        return (*self.models, *self.judges, *self.authors)
+        """Everybody who can be asked: models and judges. Their names differ."""
+        return (*self.models, *self.judges)
 
     @property
     def reader_model(self) -> ModelSpec | None:

@@ -68,7 +68,7 @@ def scored(instances):
 
 
 def test_every_character_is_recovered(scored):
-    found = compared(scored, n_boot=100).filter(family="character")
+    found = compared(scored, n_boot=100).filter(family="cognitive_map")
     assert dict(found.select("model", "verdict").iter_rows()) == {name: name for name in CHARACTERS}
 
 

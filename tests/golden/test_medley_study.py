@@ -83,7 +83,7 @@ def frames(study: Study, folder: str) -> pl.DataFrame:
 
 
 def test_every_character_is_told_from_what_it_changes(study):
-    found = frames(study, "comparisons").filter(family="character")
+    found = frames(study, "comparisons").filter(family="cognitive_map")
     assert dict(found.select("model", "verdict").iter_rows()) == {name: name for name in CHARACTERS}
 
 

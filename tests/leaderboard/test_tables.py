@@ -69,7 +69,7 @@ def test_items_know_how_hard_they_are(built_home):
     assert len(found) == 12 and found[0] == ("item-0000", "A", "Original", 2, True, "A")
 
 
-def test_progress_tells_respondents_judges_and_helpers_apart(make_home):
+def test_progress_tells_respondents_and_judges_apart(make_home):
     home = make_home({"alpha": "measured"})
     counts = {
         "run": 1,
@@ -81,9 +81,8 @@ def test_progress_tells_respondents_judges_and_helpers_apart(make_home):
     }
     kept = rows("benchmark", ("metamedqa",), ("metamedqa_judgements",), **counts)
     write(home, "study/partitions.parquet", kept)
-    write(home, "study/helpers.parquet", [{**counts, "benchmark": "metamedqa_authors", "model": "writer"}])
     build(home)
     assert one(home, "select benchmark, role, answered_share from progress order by all") == (
-        ("metamedqa", "respondent", 0.5), ("metamedqa_authors", "helper", 0.5), ("metamedqa_judgements", "judge", 0.5),
+        ("metamedqa", "respondent", 0.5), ("metamedqa_judgements", "judge", 0.5),
     )  # fmt: skip
     assert one(home, "select distinct benchmark from leaderboard") == (("metamedqa",),)

@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.importing import Rows
+from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, scored_again, write_rows
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.results import read_results, scored_again, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.import_columns import resolved

@@ -99,12 +99,12 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home
 
 def test_the_page_shows_reliability_and_the_type_2_roc(make_home, write):
     page = build_report(across(make_home, write, 3)).read_text("utf-8")
-    assert 'id="confidence"' in page and "reliability." in page and "type-2 ROC." in page
+    assert 'id="confidence"' in page and "reliability;" in page and "type-2 ROC;" in page
 
 
 def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home, write):
     page = build_report(across(make_home, write, 12)).read_text("utf-8")
-    assert "The first 8 models; the table has all." in page
+    assert "(the first 8 models, the table has all)" in page
     assert all(f">m{n}<" in page for n in range(12))
 
 

@@ -8,7 +8,7 @@ judged dimensions within or between abilities. ``pca``: shares of variance. ``pr
 with adversarial Δ or ``pull_crowd``, by Bonferroni over the ten; low, high: range without one model. ``zero_change``: ρ of
 the share of claims never changed with T1. ``nudge``: share revised on structured questions minus that on a generic one.
 ``analyst_overlap``: rank-biserial r of MMS where an analyst of the own family is shown; ``t2 residual``: of T2 after MAS is
-taken out. ``size_slope``: what a tenfold size adds within families. ``cognitive_map``, ``character``: the rule of `pull`.
+taken out. ``size_slope``: what a tenfold size adds within families. ``cognitive_map``: the rule of `pull`.
 
 Models with a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``; simulated observers
 never meet measured models.
@@ -41,8 +41,6 @@ from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMA
 from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
 from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.pull import (
-    LEAST_CASES,
-    NOT_ENOUGH,
     PULLS,
     character,
     habit,
@@ -61,6 +59,7 @@ from metacog_pipeline.stats.robust import N_BOOT
 Bound = Benchmark[Any, Any, Any]
 ALPHA = 0.05
 DIFFERENCE = "evaluation - control"
+NO_STATISTIC = "no inverted statistic was asked"
 TOO_FEW_SIZES = "two families of two sizes are needed, or three models of one"
 SAME_SIZE = 1e-9  # difference of log10 below which two sizes are one
 _JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
@@ -513,32 +512,25 @@ def nudges(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield where each model is on the map of the two pulls under an inverted consensus, and its character."""
+    """Yield where each model is on the map of the two pulls under an inverted consensus, and what moves it."""
     for base, arms in _models(groups, whole=False):
-        if ADVERSARIAL not in arms:
-            continue
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        missing = [arms[name].incomplete for name in (NORMAL, ADVERSARIAL)]
-        if any(missing):
-            yield replace(row, n=0, status=next(each for each in missing if each))
+        if missing := [
+            why for name in (NORMAL, ADVERSARIAL) if name in arms and (why := arms[name].incomplete)
+        ]:
+            yield replace(row, n=0, status=missing[0])
+            continue
+        own = _habit(arms)
+        if ADVERSARIAL not in arms:  # some habits show without it
+            if own is not None:
+                yield replace(row, n=averages(arms[NORMAL]).items.height, verdict=own, status=NO_STATISTIC)
             continue
         crowd, arguments = _both_pulls(benchmark, arms)
         yield replace(
             row, a=quadrant(crowd, arguments), value=crowd.value, low=crowd.low, high=crowd.high, se=crowd.sem,
-            statistic=arguments.value, n=crowd.n, verdict=_character(arms, crowd, arguments),
+            statistic=arguments.value, n=crowd.n, verdict=own or character(crowd, arguments),
             note="statistic: pull_arguments", status=OK if crowd.value is not None else crowd.status,
         )  # fmt: skip
-
-
-def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield what moves each model, by the rule of the map."""
-    for base, arms in _models(groups):
-        found = _both_pulls(benchmark, arms) if ADVERSARIAL in arms else ()
-        verdict = _character(arms, *found)
-        if verdict is not None:
-            n = averages(arms[ADVERSARIAL if found else NORMAL]).items.height
-            few = f"fewer than {LEAST_CASES} instances under both conditions" if verdict == NOT_ENOUGH else ""
-            yield replace(base, family="character", measure="pulls", n=n, verdict=verdict, note=few)
 
 
 def _both_pulls(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:
@@ -546,11 +538,10 @@ def _both_pulls(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[Estimate, 
     return found["pull_crowd"], found["pull_arguments"]
 
 
-def _character(arms: Mapping[str, Group], *found: Estimate) -> str | None:
+def _habit(arms: Mapping[str, Group]) -> str | None:
     normal, asked = averages(arms[NORMAL]), arms[NORMAL].asked
     shares = {name: _mean(normal.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
-    shares["coverage"] = normal.scored / asked if asked else None
-    return habit(shares) or (character(*found) if found else None)
+    return habit({**shares, "coverage": normal.scored / asked if asked else None})
 
 
 def _contrast(family: str, compute: Any, words: str, correction: Any = None, **more: Any) -> Contrast:
@@ -582,9 +573,8 @@ CONTRASTS: tuple[Contrast, ...] = (
     _contrast("zero_change", ceiling, "Whether T1 has a ceiling.", "holm", within=_OWN, unit="models"),
     _contrast("nudge", nudges, "What the structured questions add to private revision.", "holm", within=_OWN),
     _contrast(
-        "cognitive_map", cognitive_map, "Pulls of statistic and arguments under an inverted consensus, named.", version="3",
+        "cognitive_map", cognitive_map, "Pulls of statistic and arguments under an inverted consensus, named.", version="4",
     ),
-    _contrast("character", characters, "What moves a model, by the rule of the map.", version="3"),
     _contrast(
         "predictor", predictors, "Which judged dimension goes with adversarial change.", within=(*_OWN, "a"),
         unit="models", version="2",

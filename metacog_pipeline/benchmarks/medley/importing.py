@@ -2,19 +2,33 @@
 
 A table has one row per instance and condition, with raw replies in columns ``step_a``, ``b_private`` and ``b_social``; or
 one row per step, named in a column ``step``, with the reply in ``response``. A step that is not there was not asked.
+
+A result file of the authors' package is a JSON array with an object per instance: ``instance_id``, ``model``, ``computed``,
+``judged`` (ten dimensions, 0..1), ``tier_scores``, ``total_score`` and ``raw_responses``, each reply cut after 5,000
+characters. Such files are announced, and not found in the package. `read_results` reads them, `scored_again` computes every
+stored number once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, NORMAL, NUDGED, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.presentation import applicable
+from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
 from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.import_cells import RowError, shown
 from metacog_pipeline.interchange.import_rules import RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.sources import read_objects
 
 
 class Rows(RowRules):
@@ -85,3 +99,63 @@ def _unreadable(item: Instance, text: str) -> str | None:
         return "holds no JSON object"
     rated = (claim_confidence(reply, claim.claim_id, claim.claim_text) for claim in item.claims)
     return "rates no claim" if all(value is None for value in rated) else None
+
+
+# --- result files of the authors' package -----------------------------------------------------------------------------
+#: What the package calls the steps, and its stages.
+_RESULT_STEPS = ("step_a", "step_b_private", "step_b_social")
+_STAGES = {"baseline": NORMAL}
+
+
+def read_results(path: Path) -> list[dict[str, Any]]:
+    """Return the instances of a result file as rows for ``metacog import medley``, with grades and scores as stored.
+
+    Keys: ``instance_id``, ``condition``, the three steps, ``judged``, ``computed``, ``tier_scores``, ``total_score``.
+    """
+    found = []
+    for line in read_objects(path):
+        row, replies = line.row, line.row.get("raw_responses")
+        if "error" in row:  # the package keeps failed instances by their error
+            continue
+        if not isinstance(row.get("instance_id"), str) or not isinstance(replies, dict):
+            raise SourceError(f"{line.where}: no instance_id with raw_responses; not a result file")
+        stage = str(row.get("stage") or NORMAL)
+        texts = {step: replies.get(name) for step, name in zip(STEPS, _RESULT_STEPS, strict=True)}
+        told = {name: row.get(name) or {} for name in ("judged", "computed", "tier_scores")}
+        head = {"instance_id": row["instance_id"], "condition": _STAGES.get(stage, stage)}
+        found.append({**head, **texts, **told, "total_score": row.get("total_score")})
+    return found
+
+
+def write_rows(results: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write rows of `read_results` as a JSON Lines file that ``metacog import medley`` reads."""
+    keys = ("instance_id", "condition", *STEPS)
+    path.write_text("".join(json.dumps({key: row[key] for key in keys}) + "\n" for row in results), "utf-8")
+
+
+def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[Instance]) -> pl.DataFrame:
+    """Return every stored number of a result file with the same computed from its replies and grades.
+
+    Columns ``instance_id``, ``condition``, ``measure``, ``stored``, ``again``. Scored as the package does; a total of more
+    than 1 is of 0..100. Raises SourceError for an instance that is not known.
+    """
+    known = {instance.item_id: instance for instance in instances}
+    if strange := {row["instance_id"] for row in results} - known.keys():
+        raise SourceError(f"medley: {min(strange)!r} of the result file is not among the instances")
+    shown = [presented(known[row["instance_id"]], row["condition"], True) for row in results]
+    triples = [Triple(*(parse_reply(str(row[step] or "")) for step in STEPS)) for row in results]
+    inverted = [row["condition"] == "adversarial" for row in results]
+    scores = score_triples(
+        shown, triples, [row["judged"] for row in results], REFERENCE, adversarial=inverted
+    )
+    rows = []
+    for place, row in enumerate(results):
+        total = row["total_score"]
+        mms = {} if total is None else {"mms": total / 100 if total > 1 else total}
+        for name, stored in {**row["computed"], **row["tier_scores"], **mms}.items():
+            if name in scores:
+                again = float(scores[name][place])
+                value = None if np.isnan(again) else again
+                rows.append((row["instance_id"], row["condition"], name, float(stored), value))
+    kinds = {"instance_id": pl.String, "condition": pl.String, "measure": pl.String, "stored": pl.Float64}
+    return pl.DataFrame(rows, schema={**kinds, "again": pl.Float64}, orient="row")

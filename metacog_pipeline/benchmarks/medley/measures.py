@@ -31,7 +31,7 @@ from metacog_pipeline.benchmarks.medley.averages import (
     averages,
     resampled_means,
 )
-from metacog_pipeline.benchmarks.medley.items import DOMAINS, DOSES, EVERY, NORMAL
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.judging import agreement
 from metacog_pipeline.benchmarks.medley.panel import Floats
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES, PULLS, no_placebo, pulls
@@ -162,6 +162,7 @@ def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -
         return {name: unavailable(0, _DELTA, why or NO_BASE) for name in names}
     mms, normal = both["mms"], both["normal"]
     columns = (mms - normal, normal, both["rescored"] - normal, both["changed_from_normal"])
+    places = range(0 if group.condition in _ARM_WORDS else 3, 4)
     means = resampled_means(np.column_stack(columns), N_BOOT, benchmark.stream("items"))
     methods = (
         _DELTA,
@@ -169,7 +170,10 @@ def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -
         "mean change of MMS when replies under normal are scored as here, instance bootstrap",
         "share of claims rated otherwise than under normal",
     )
-    found = {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names[:4])}
+    found = {
+        name: means.estimate(place, methods[place], NO_BASE)
+        for place, name in zip(places, names, strict=False)
+    }
     return found | pulled(benchmark, group.condition, arms)
 
 
@@ -245,13 +249,8 @@ _WORDS = {
     "pull_panel": "Shift of ratings toward the analysts left, arguments and statistic together, minus the placebo.",
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
-_ARM_WORDS = {
-    "adversarial": "with an inverted consensus",
-    "stripped": "with the two weakest analysts",
-    "minimal": "with the bare request to revise",
-    "nudged": "with a generic nudge in the private step",
-    **{name: f"with {k} analysts shown" for name, k in DOSES.items()},
-}
+# Of the other conditions a change of MMS says nothing: they have pulls, and the share of ratings that differ.
+_ARM_WORDS = {ADVERSARIAL: "with an inverted consensus", STRIPPED: "with the two weakest analysts"}
 _PARTS = {
     "": "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour.",
     "_base": "MMS under normal of the instances asked {}.",
@@ -271,7 +270,7 @@ _NEITHER = {
     *("self_revision_rate", "change_rate", "changed_from_normal", STATED),
     *("dominant_share", *DOMINANT, *_DIFFERENCES),
     # A condition scores by other rules than normal: a change of a score is neither good nor bad.
-    *(f"{arm}_delta{part}" for arm in EVERY for part in ("", "_scoring")),
+    *(f"{arm}_delta{part}" for arm in _ARM_WORDS for part in ("", "_scoring")),
     *(name for name in PULL_NAMES if name != "resistance"),
     # One long reply to everything has the whole of these, and one rating of everything resists in the few expert cases.
     *("argument_specificity", "synthesis_necessity", "dimension_digital_sophistry", "known_answer_expert"),
@@ -301,7 +300,7 @@ def _rests_on(name: str) -> Where:
 
 
 def _declared(name: str, **more: Any) -> Measure:
-    changed = name.partition("_delta")[0] in EVERY and not name.endswith("_base")
+    changed = name.partition("_delta")[0] in _ARM_WORDS and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
     return Measure(
         name,
@@ -330,7 +329,7 @@ def _words(name: str) -> str:
 
 
 def _deltas(condition: str) -> tuple[str, ...]:
-    return tuple(f"{condition}_delta{part}" for part in _PARTS)
+    return tuple(f"{condition}_delta{part}" for part in _PARTS) if condition in _ARM_WORDS else ()
 
 
 def _under(name: str, condition: str) -> bool:
@@ -341,7 +340,7 @@ def _under(name: str, condition: str) -> bool:
 
 
 _CHANGES = (
-    *(name for arm in EVERY if arm != NORMAL for name in _deltas(arm)),
+    *(name for arm in _ARM_WORDS for name in _deltas(arm)),
     "changed_from_normal",
     *PULL_NAMES,
 )

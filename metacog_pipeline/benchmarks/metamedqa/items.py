@@ -110,29 +110,22 @@ def _verified(name: str, path: Path) -> int:
     return n
 
 
-def _source(name: str, place: str, names: tuple[str, ...], licence: str) -> PinnedFile:
-    url, rows = f"https://raw.githubusercontent.com/{place}", partial(_verified, name)
-    return PinnedFile(NAME, name, url, licence, f"{name}.jsonl", None, names, rows)
-
-
+_RAW = "https://raw.githubusercontent.com"
 SOURCES: dict[str, PinnedFile] = {
-    source.name: source
-    for source in (
-        _source(
-            "medqa",
-            "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
+    name: PinnedFile(NAME, name, f"{_RAW}/{place}", licence, f"{name}.jsonl", None, names, partial(_verified, name))
+    for name, place, names, licence in (
+        (
+            "medqa", "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
             ("medqa_usmle_4opt_test.jsonl", "medqa.jsonl", "phrases_no_exclude_test.jsonl", "test.jsonl"),
             "MIT (jind11/MedQA and the copy that is fetched); rights in the examination questions are unclear; not shipped",
         ),
-        _source(
-            "metamedqa",
-            "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
-            "/data/benchmarks/metamedqa.jsonl",
-            ("metamedqa_published.jsonl", "metamedqa.jsonl"),
+        (
+            "metamedqa", "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
+            "/data/benchmarks/metamedqa.jsonl", ("metamedqa_published.jsonl", "metamedqa.jsonl"),
             "MIT (maximegmd/MetaMedQA, maximegmd/glianorex-gen); none stated by the copy that is fetched; not shipped",
         ),
     )
-}
+}  # fmt: skip
 fetch = partial(source_files.fetch, SOURCES)
 
 

@@ -31,7 +31,7 @@ _COUNTED: WeakKeyDictionary[Group, Counts] = WeakKeyDictionary()  # every measur
 
 @dataclass(frozen=True)
 class Grid:
-    """The places of a table of two stimuli, two responses and K ratings, and what each of them stands for."""
+    """The places of a table of two stimuli, two responses and K ratings, each with its stimulus, response and rating."""
 
     ratings: int
 

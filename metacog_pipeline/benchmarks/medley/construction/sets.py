@@ -51,7 +51,7 @@ UNKNOWN = "unknown"
 
 
 class Verified(NamedTuple):
-    """What judges said of the consensus on a claim, in their order, and which of it the file calls the majority's."""
+    """The judges' verdicts on the consensus on a claim, in their order, and the one that the file calls the majority's."""
 
     verdicts: tuple[str, ...]
     majority: str

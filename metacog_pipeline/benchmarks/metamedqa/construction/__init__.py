@@ -260,7 +260,7 @@ def build(
     chosen = select_fictional(dataset, pool, seed)
     expected = rules.MEDQA_ROWS if dataset in FETCHED else None
     rules.refuse(dataset, [*rules.check_parent(parents, expected, table.prefix), *rules.check_pool(chosen)])
-    known = {None if dataset == "corrected" else index for index in table.notes} - {None}
+    known: set[int | None] = set() if dataset == "corrected" else {*table.notes}
     # A proposed record changes nothing, so it may be wrong until somebody accepts it.
     violations = rules.check_edits(parents, [edit for edit in table.edits if edit.counts], table.prefix)
     rules.refuse(dataset, (each for each in violations if each.source_index not in known))
