@@ -68,7 +68,7 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
 
 def krippendorff_alpha(ratings: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
     """Return Krippendorff's alpha of ``ratings`` ``(raters, units)`` on an interval scale, NaN where a rater left a unit
-    out: two ratings are as far apart as their squared difference.
+    out: two ratings disagree by their squared difference.
 
     At most 1 (full agreement; 0: as by chance); no value where all ratings are one category. n counts units with two
     ratings or more; ``n_boot`` resamples of units, of ``seed``.

@@ -1,4 +1,4 @@
-"""How many trials does it take to tell two M-ratios apart? By the normal approximation.
+"""How many trials does it take to distinguish two M-ratios? By the normal approximation.
 
 Two unbiased observers of one d′ answer and rate as `stats.observers` describes, S1 and S2 equally often, use each rating
 equally often with either answer, are measured as real data would be (maximum likelihood on padded counts; errors hold the
@@ -25,7 +25,7 @@ _MANY = 1_000_000
 def approximate_trials(
     d: float, m_ratio: float, delta: float, *, ratings: int = 5, power: float = 0.8, alpha: float = 0.05
 ) -> int | None:
-    """Return the trials per observer to tell M-ratios ``m_ratio`` and ``m_ratio`` + ``delta`` apart with ``power``.
+    """Return the trials per observer to distinguish M-ratios ``m_ratio`` and ``m_ratio`` + ``delta`` with ``power``.
 
     At least 20; None where expected counts have no estimate. ``d`` is -5..5 but 0, |M d| up to 8, ``ratings`` 2..20,
     ``power`` above ``alpha`` and up to 0.99. The error is taken to fall with √trials.

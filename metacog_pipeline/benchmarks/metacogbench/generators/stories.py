@@ -199,7 +199,7 @@ def _stored(names: list[str], clashes: list[list[str]]) -> tuple[int, int]:
 
 
 def colouring(rng: random.Random) -> Instance | None:
-    """Substances kept apart: a ring of five around a sixth, and a few more reactions."""
+    """Substances that must not meet: a ring of five around a sixth, and a few more reactions."""
     names = rng.sample(NAMES["substances"], 8)
     ring = names[:5]
     sure = (*itertools.pairwise([*ring, ring[0]]), *((names[5], each) for each in ring))
