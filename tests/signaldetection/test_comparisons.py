@@ -298,6 +298,18 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind, folder):
         assert row["verdict"] is None or row["status"] == "ok"
 
 
+def test_up_to_twelve_items_have_the_p_of_all_exchanges():
+    items = items_of(12)
+    frame = pl.concat([model(items, d=1.0, seed=4, model="a"), model(items, d=3.0, seed=5, model="b")])
+    found = between_models(frame, 50)
+    tested = found.filter(pl.col("family") == "models_paired", pl.col("p").is_not_null())
+    assert tested.height and all("all exchanges" in note for note in tested["note"])
+    assert all(p * 2**12 == int(p * 2**12) for p in tested["p"])
+    other = between_models(lacking(pl.concat([frame, model(items, seed=6, model="c")]), "c", 0, 1), 50)
+    (row,) = [each for each in rows(other, "models_paired", "c") if (each["a"], each["b"]) == ("a", "c")]
+    assert row["n"] == 10 and row["p"] * 2**10 == int(row["p"] * 2**10)
+
+
 def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
     # Ten trials, hits as frequent as false alarms: d′ is 0 and meta-d′ undefined, yet most resamples have one.
     def ten(said: list[int], confidence: list[int], name: str) -> pl.DataFrame:

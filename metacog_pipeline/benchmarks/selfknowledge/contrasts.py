@@ -8,14 +8,16 @@
 ====================  ===============================================================================================
 
 Each test is on the questions that both sides answered, and says how many it leaves out. The item is the unit of chance,
-with all its runs; what is drawn together is drawn alike on both sides. Accuracy and AUROC2 of two models are compared as in
-all benchmarks (family ``confidence_models``). Simulated models never meet measured ones.
+with all its runs; what is drawn together is drawn alike on both sides. Up to 12 items, p is that of all exchanges.
+Accuracy and AUROC2 of two models are compared as in all benchmarks (family ``confidence_models``). Simulated models never
+meet measured ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -27,7 +29,7 @@ from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted, tog
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
 from metacog_pipeline.benchmarks.selfknowledge.measures import ABSTENTION, STUDY, d_or_c
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.resampling.products import shared_draws
 
@@ -152,7 +154,18 @@ def _on_shared_draws(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[s
         (one, drawn_one), (two, drawn_two) = (
             each.once("measures", lambda own: (of(own.observed)[:, 0], of(own.drawn))) for each in pair.sides
         )
-        yield from _tested(rows[pair.first, pair.second], measures, one - two, drawn_one - drawn_two)
+        row = rows[pair.first, pair.second]
+        mine, theirs = (tables[:, at].astype(np.float64) for at in (pair.first, pair.second))
+        for each in _tested(row, measures, one - two, drawn_one - drawn_two):
+            if each.statistic is None or n > exact.MOST_SWAPPED:
+                yield each
+            else:  # resamples of a few questions make p too small: that of all exchanges
+                p = exact.paired_p(mine, theirs, partial(_of_items, measured(codes, [each.measure])))
+                yield replace(each, p=p, note=_said(exact.NOTE, row.note))
+
+
+def _of_items(of: Measured, items: Floats) -> Floats:
+    return of(items.sum(axis=1))[0]  # type: ignore[no-any-return]
 
 
 def _tested(row: Comparison, measures: Sequence[str], values: Floats, draws: Floats) -> Iterator[Comparison]:

@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures import (
     rated,
     type1_draws,
 )
-from metacog_pipeline.stats import decisions, resampling
+from metacog_pipeline.stats import decisions, exact, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.bayes.population import population_efficiency
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
@@ -246,7 +246,9 @@ def _paired(
                 source=a.source, n=pair.n_items, note=lost,
             )  # fmt: skip
             one, two = (side.once("measured", measured) for side in pair.sides)
-            yield from (_difference(replace(row, measure=name), one[name], two[name]) for name in one)
+            both = tables[:, [pair.first, pair.second]]
+            for name in one:
+                yield _exact(grid, both, _difference(replace(row, measure=name), one[name], two[name]))
 
 
 def tables_of(counts: Sequence[Counts]) -> Ints:
@@ -294,6 +296,22 @@ def _difference(row: Comparison, one: Value, two: Value) -> Comparison:
     if found.statistic is None:
         return replace(row, status=SAME) if found.p is None else replace(row, note=_joined(SAME, row.note))
     return replace(row, note=_joined(f"paired item bootstrap, {found.usable_note}", row.note))
+
+
+def _exact(grid: Grid, both: Ints, row: Comparison) -> Comparison:
+    """Return ``row`` with the p of all exchanges where there are few items: resamples of a few make it too small."""
+    if row.statistic is None or row.n > exact.MOST_SWAPPED:
+        return row
+
+    def statistic(items: Floats) -> Floats:
+        totals = items.sum(axis=1)
+        found = meta_d_draws(grid, totals) if row.measure in META_D else type1_draws(*grid.outcomes(totals))
+        return found[row.measure]
+
+    answered = np.asarray(both.any(axis=2)).all(axis=1)
+    shared = both[answered].astype(np.float64)
+    p = exact.paired_p(shared[:, 0], shared[:, 1], statistic)
+    return replace(row, p=p, note=_joined(exact.NOTE, row.note))
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------

@@ -49,6 +49,15 @@ def test_only_shared_items_are_compared(rows, compared):
     assert row(apart, "models_paired", "accuracy")["status"] == "no shared items"
 
 
+def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows, compared):
+    for n, verdict in ((2, None), (5, None), (6, "not_significant"), (10, "significant")):
+        wrong = rows([0] * n, [0] * n, model="beta")
+        mixed = rows([1] * (n - 1) + [0], [1] * n)
+        made = row(compared(mixed, wrong), "models_paired", "accuracy")
+        assert made["p"] == pytest.approx(4 / 2**n)
+        assert made["verdict"] == verdict
+
+
 def test_simulated_observers_meet_no_model(observer, compared):
     real, made_up = observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 2, model="sim", source="simulated")
     assert compared(real, made_up).is_empty()
