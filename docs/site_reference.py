@@ -173,7 +173,7 @@ def keys() -> str:
     ]
     tables: dict[str, type[BaseModel]] = {
         "[study]": StudySection,
-        "[[models]], [[judges]], [[authors]]": ModelSpec,
+        "[[models]], [[judges]]": ModelSpec,
         "observer = { … }": ObserverSpec,
         **{f"[benchmarks.{name}]": registry.part(name, "Settings") for name in registry.names()},
         "[training]": TrainingSection,
