@@ -93,4 +93,4 @@ def test_a_judge_whose_verdicts_are_missing_is_one_line_and_asks_nobody(judged, 
     study = into.context.study
     own = replace(partition, study=study, spec=study.models[0])
     outcome = judging.ask(into, declared, own, kept)
-    assert outcome.stopped == "no verdicts about one were imported; rebuild its bundle"
+    assert outcome.stopped is not None and "never asks" in outcome.stopped and outcome.tally.cost_usd == 0

@@ -37,12 +37,12 @@ def test_another_limit_set_or_wording_is_noticed_and_the_same_is_not(tmp_path):
     first = bench(tmp_path, "limit = 2")
     construction.build(first)
     mark = asked_from(first)
-    assert construction.items_current(first)
-    assert not construction.items_current(bench(tmp_path, "limit = 3"))
-    assert not construction.items_current(bench(tmp_path, 'limit = 2\ndataset = "metacog41"'))
+    assert not construction.stale_steps(first)
+    assert construction.stale_steps(bench(tmp_path, "limit = 3"))
+    assert construction.stale_steps(bench(tmp_path, 'limit = 2\ndataset = "metacog41"'))
     (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
     other = bench(tmp_path, 'limit = 2\nwording = "words.toml"')
-    assert construction.items_current(other) and other.wording.digest != first.wording.digest
+    assert not construction.stale_steps(other) and other.wording.digest != first.wording.digest
     assert asked_from(other) != mark == asked_from(bench(tmp_path, "limit = 2"))
 
 

@@ -73,7 +73,7 @@ def requests(partition: Partition) -> list[dict[str, Any]]:
 
 def test_a_study_runs_from_items_to_estimates(tmp_path):
     asked = study(tmp_path, f"{EVERY}\nlimit = 12")
-    assert tasks.expected(of(asked)) == 0 and not construction.items_current(of(asked))
+    assert tasks.expected(of(asked)) == 0 and construction.stale_steps(of(asked))
     assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 4)
     partition = ask(asked)
     assert partition.manifest()["state"] == "complete"
@@ -161,9 +161,9 @@ def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):
     built = construction.build(first)
     assert built.facts["rows"] == len(first.items) == 20
     assert all(each.passed for each in built.checks.values())
-    assert construction.items_current(of(study(tmp_path, 'limit = 20\nlanguages = ["en", "ko"]')))
+    assert not construction.stale_steps(of(study(tmp_path, 'limit = 20\nlanguages = ["en", "ko"]')))
     for other in ("limit = 21", 'limit = 20\nsplit = "train"'):
-        assert not construction.items_current(of(study(tmp_path, other)))
+        assert construction.stale_steps(of(study(tmp_path, other)))
 
 
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):

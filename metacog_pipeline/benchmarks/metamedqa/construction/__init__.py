@@ -72,8 +72,10 @@ class Files(NamedTuple):
         own = (self.folder or Path()) / f"{what}.jsonl"
         found = own if own.is_file() else own.with_suffix(".jsonl.gz")
         if not found.is_file() and what != "fictional":
+            lacks = f"no {what}.jsonl (or .jsonl.gz); an empty one will do for edits"
+            there = self.folder is not None and self.folder.is_dir()
             raise SourceError(
-                f"{self.folder}: no {what}.jsonl (or .jsonl.gz); an empty one will do for edits"
+                f"{self.folder}: {lacks if there else 'no such folder; give that of your data set'}"
             )
         return found
 
