@@ -180,6 +180,7 @@ def test_without_the_extra_a_step_says_what_to_install(own, monkeypatch):
 
 def test_preflight_measures_what_a_run_takes_and_lets_one_that_can_learn_go(own, tmp_path):
     found = run("preflight", own, "--set", "sigma=0.1", "--set", "meta=threshold", "--set", "reward=direct")
+    assert found["next"] == [f"metacog train study {own}"]
     assert found["reasons"] == []
     assert found["individuals"] >= 2
     assert found["host_needed"] > 0
