@@ -93,6 +93,15 @@ def test_an_item_has_every_prompt_reply_and_thought_once(folder):
     ]
 
 
+def test_files_of_models_that_are_gone_are_removed(tmp_path):
+    home = filled_home(tmp_path, MODELS)
+    old = home.report / "explore/answers-0-1-beta.js"
+    old.parent.mkdir(parents=True, exist_ok=True)
+    old.write_text("old")
+    build_report(home)
+    assert not old.exists()
+
+
 def test_a_study_without_answers_has_no_explorer(tmp_path):
     home = made_home(Home(tmp_path / "home"), silent=True)
     assert "explore/" not in build_report(home).read_text("utf-8")
