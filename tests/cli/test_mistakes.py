@@ -129,6 +129,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("fit pointer.csv --correct ok --confidence conf", ("pointer.csv", "a pointer of Git LFS", "git lfs pull")),
     ("import metamedqa page.csv --study study.toml --model theirs --run 1", ("page.csv", "is a web page")),
     ("import metamedqa comma.json --study study.toml --model theirs --run 1", ("not JSON at line 1", "repair it there")),
+    ("doctor study.toml --repair", ("--repair: give --kept with it",)),
     ("import metamedqa ids.csv --study study.toml --model theirs --run 1", ("row 2", "'sample-9999'", "121 items")),
     ("import ids.csv --study study.toml", ("ids.csv", "does not say which model answered", "--model")),
     ("import metamedqa ids.csv --study study.toml --model theirs --run 2", ("--run 2", "raise study.runs")),
