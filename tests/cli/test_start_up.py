@@ -151,3 +151,8 @@ def test_there_are_at_most_18_commands_with_110_options():
     assert not any(isinstance(each, click.Group) for each in commands)
     options = [one for each in commands for one in each.params if isinstance(one, click.Option)]
     assert len(commands) <= 18 and len(options) <= 110
+
+
+def test_a_package_cannot_take_the_name_of_a_command_of_today_or_before(monkeypatch):
+    monkeypatch.setattr(registry, "command_names", lambda: ["board", "explain", "own"])
+    assert cli.list_commands(click.Context(cli)) == [*COMMANDS, "own"]
