@@ -1,7 +1,7 @@
 """Simulated respondents for MEDLEY-BENCH: observers of known character who answer in text.
 
-An observer starts from an opinion of its own on each claim, one of the five labels. In part it is the case's (variance
-`COMMON`), in part the observer's own for that case (`OWN`), the rest is new in each run. Then its character decides:
+An observer starts from an opinion of its own on each claim, one of the five labels. In part it is the case's, in
+part the observer's own for that case, the rest is new in each run (`seeded_sample.mixed`). Then its character decides:
 
 =================  =================================================================================================
 argument-follower  takes the side of the best argument on a claim if that is a strong one, and says whose and which; how
@@ -20,14 +20,13 @@ what it takes from the case: one point for each number of the case it names, hal
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, CLAIM_IDS, DIFFICULTIES, STEP_A, Instance
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
@@ -44,7 +43,6 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
-COMMON, OWN = 0.35, 0.35
 SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
 STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
 READ_CHARACTERS = 5_000  # of one argument
@@ -60,7 +58,6 @@ _MODERATE = 2
 _SIDE_OF = (OPPOSES, OPPOSES, UNCERTAIN, SUPPORTS, SUPPORTS)
 _LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
 _VALUES = tuple(getattr(REFERENCE_MAP, label) for label in SCALE)
-_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _NORMAL = NormalDist()
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"[0-9][0-9a-z.,/%]*")
@@ -259,8 +256,8 @@ class SimulatedRespondent:
         parts = [uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
         levels = []
         for place in range(len(CLAIM_IDS)):
-            mixed = sum(w * _NORMAL.inv_cdf(part[place]) for w, part in zip(_WEIGHTS, parts, strict=True))
-            levels.append(sum(_NORMAL.cdf(mixed) > cut for cut in _CUTS))
+            opinion = _NORMAL.cdf(mixed(*(part[place] for part in parts)))
+            levels.append(sum(opinion > cut for cut in _CUTS))
         return levels
 
 

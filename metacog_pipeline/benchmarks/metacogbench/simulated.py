@@ -15,21 +15,20 @@
 ====  ====================================================================================================================
 
 So that items are hard for everybody and repeated runs resemble each other, every chance is decided by a number that mixes
-three parts: the item's (variance `COMMON`), the observer's own for that item (`OWN`), and the rest, new in each run and
+three parts (`seeded_sample.mixed`): the item's, the observer's own for that item, and the rest, new in each run and
 condition. Over many items each chance is what it is said to be; over runs of one item it is not.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Field, Item, Scalar
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
@@ -37,12 +36,10 @@ from metacog_pipeline.files import canonical_json, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
-COMMON, OWN = 0.35, 0.35
 SPREAD = 0.2  # width of the chances of questions of one level
 UNDECIDED = 0.4
 SENSITIVITY = 4.0
 _NORMAL = NormalDist()
-_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _LEVELS: Mapping[str, int] = {name: place for place, name in enumerate(DIFFICULTIES)} | {"extreme": 3}
 _MIDDLE = (len(DIFFICULTIES) - 1) / 2
 _FIXED_BETS: Mapping[str, int] = {"all": 100, "half": 50, "nothing": 0}
@@ -123,10 +120,7 @@ class SimulatedRespondent:
         item, own = asked.item.item_id, [self.observer.seed, asked.item.item_id]
         run = [*own, asked.condition, seed]
         parts = [uniforms(canonical_json(key)) for key in ([item], own, run)]
-        knows, trait = (
-            _NORMAL.cdf(sum(w * _NORMAL.inv_cdf(part[i]) for w, part in zip(_WEIGHTS, parts, strict=True)))
-            for i in (0, 1)
-        )
+        knows, trait = (_NORMAL.cdf(mixed(*(part[i] for part in parts))) for i in (0, 1))
         call = uniforms(canonical_json([*run, asked.step]))
         return _Luck(knows, trait, call[0], parts[2][3], call[2], call[3])
 

@@ -2,8 +2,8 @@
 
 The model, per item. A strength of evidence x is standard normal; an ordinary question is known when x exceeds the
 criterion -Φ⁻¹(accuracy), an unanswerable one is noticed when x exceeds the criterion of the awareness for its kind. So
-that questions are hard for everybody and repeated runs resemble each other, x mixes three parts: the question's
-(variance `COMMON`), the observer's own for that question (`OWN`), and the rest, new in each run and condition.
+that questions are hard for everybody and repeated runs resemble each other, x mixes three parts
+(`seeded_sample.mixed`): the question's, the observer's own for that question, and the rest, new in each run and condition.
 
 Confidence comes from m·(x - criterion + general criterion) + √(1-m²)·noise with m the metacognition: its rank u in
 0–1 becomes v = u^((1-accuracy)/accuracy), which has mean ``accuracy``, then 1-(1-overconfidence)(1-v), then one of five
@@ -22,14 +22,13 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import options_block
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, TokenBias
 
-COMMON, OWN = 0.35, 0.35
 # Share of the awareness that makes an observer who does not know choose F or E on ordinary items.
 FALSE_ALARM = 0.25
 # Ways to leave the asked form, some readable and some not. Fields: letter, rating (1-5), percent (20-100), other (another
@@ -119,9 +118,7 @@ class SimulatedRespondent:
         question = canonical_json([item.question, list(item.options)])
         own = uniforms(canonical_json([spec.seed, question]))
         call = uniforms(canonical_json([spec.seed, seed, [[m.role, m.content] for m in first]]))
-        shares = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
-        parts = map(_NORMAL.inv_cdf, (uniforms(question)[0], own[0], call[0]))
-        strength = sum(share * part for share, part in zip(shares, parts, strict=True))
+        strength = mixed(uniforms(question)[0], own[0], call[0])
         chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         above = strength - _criterion(chance)
         letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
