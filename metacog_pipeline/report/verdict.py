@@ -196,7 +196,7 @@ def _test(cell: Cell) -> tuple[object, ...]:
         None if cell.coverage is None else f"{cell.coverage:.0%}",
         cell.n_better,
         pieces.interval(cell.difference, cell.difference_low, cell.difference_high),
-        Stacked(p_text(cell.p)) if cell.p is not None else None,
+        pieces.p_value(cell.p),
         cell.n_shared,
         cell.verdict,
         "; ".join(map(str, dict.fromkeys(notes))),
