@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.bench
 
 TRIALS, MODELS = 1_000_000, 33
-FIT = ("fit", "--group", "model", "--bootstrap", "1000", "--format", "csv", "--quiet")
+FIT = ("fit", "--group", "model", "--format", "csv", "--quiet")
 CHOICES = ("--correct", "ok", "--confidence", "conf", "--alternatives", "4", "--scale", "0..100")
 REALS = ("--correct", "ok", "--confidence", "six", "--alternatives", "4", "--scale", "0..1")
 BINARY = ("--stimulus", "stim", "--response", "resp", "--confidence", "rating")
