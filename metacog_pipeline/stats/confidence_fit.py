@@ -300,7 +300,8 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
     'few_subjects: 1 subject(s): a population needs two, fit a single one with bayes_metad'
     """
     # late: nothing else here needs the sampler
-    from metacog_pipeline.stats.bayes.group import METHOD, METHOD_EFFICIENCY, bayes_metad_group
+    from metacog_pipeline.stats.bayes.group import METHOD_EFFICIENCY, bayes_metad_group
+    from metacog_pipeline.stats.bayes.single import METHOD
 
     right, wrong = table.by_confidence
     s2, levels = table.hits + table.false_alarms, ((right + wrong) > 0).sum(axis=1)
