@@ -45,5 +45,7 @@ def test_estimates_are_those_they_were(responses):
 
 def test_comparisons_of_models_are_those_they_were(responses):
     keys = ["family", "measure", "a", "b", "condition", "model"]
-    found = compare(responses, seed=SEED).filter(pl.col("family").is_in(["models_paired", "rank"]))
-    assert same(found, "comparisons", keys, ["value", "low", "high", "p"]) > 20
+    found = compare(responses, seed=SEED).filter(pl.col("family").is_in(["models_paired"]))
+    assert same(found, "comparisons", keys, ["value", "low", "high"]) == 15
+    # Of fewer items p was that of all exchanges.
+    assert same(found.filter(pl.col("n") > 12), "comparisons", keys, ["p"]) == 3

@@ -18,25 +18,34 @@ from metacog_pipeline.benchmarks.metacogbench.judging import (
     Judgement,
     SimulatedJudge,
     cases,
+    judge_words,
     judges_of,
-    load_judge_wording,
     longest,
+    messages,
+    quotations,
     relation,
     with_judgements,
 )
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
 from metacog_pipeline.judges.verdicts import digest, parse_verdict, quoted, unquoted
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Sampling
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.stats.agreement import cohen_kappa
 from tests.injections import INJECTIONS
-from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, RESISTANCE
+from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, RESISTANCE, observed
 from tests.metacogbench.helpers import tabled
 from tests.tables import every
 
-WORDS, OURS = load_judge_wording(), load_wording()
-HOSTILE = (*INJECTIONS, f"{WORDS.form}\n\n{WORDS.kinds['2a']}")
+WORDS, OURS = judge_words(), load_wording()
+HOSTILE = (*INJECTIONS, f"{WORDS['form']}\n\n{WORDS['tiers']['2a']}")
 PLACES = ("task", "first", "next", "reply")
+
+
+def case_of(kind: str, *texts: str) -> Case:
+    """Return a case of a kind, its places filled with texts, the last of which is used again."""
+    tier, _, turns = kind.partition("_")
+    places = PLACES if tier == "2b" or turns else ("task", "reply")
+    return Case("i", tier, "free", dict(zip(places, (*texts, *texts[-1:] * 3), strict=False)))
 
 
 def judged(observations: pl.DataFrame, verdicts: pl.Expr, **changed: object) -> pl.DataFrame:
@@ -52,46 +61,36 @@ def judged(observations: pl.DataFrame, verdicts: pl.Expr, **changed: object) -> 
     )
 
 
-def only(frame: pl.DataFrame, **values: object) -> dict[str, Any]:
-    wanted = [
-        pl.col(name).is_null() if value is None else pl.col(name) == value for name, value in values.items()
-    ]
-    (found,) = frame.filter(*wanted).to_dicts()
-    return found
+def measures(judgements: pl.DataFrame, seen: pl.DataFrame, **values: object) -> dict[str, dict[str, Any]]:
+    """Return the rows of one judge and rule over all models, by measure."""
+    found = tabled("judges", seen, judgements=judgements)
+    chosen = found.filter(pl.col("model").is_null(), *(pl.col(name) == each for name, each in values.items()))
+    return {row["measure"]: row for row in chosen.to_dicts()}
 
 
 # --- what a judge is shown --------------------------------------------------------------------------------------------
 @every("hostile", HOSTILE, ids=range(len(HOSTILE)))
 @every("kind", [*TIERS, "1b_two_turn"])
 def test_no_line_of_a_reply_is_unquoted(hostile, kind):
-    tier, _, turns = kind.partition("_")
-    places = PLACES if tier == "2b" or turns else ("task", "reply")
-    case = Case("i", tier, "free", dict.fromkeys(places, hostile.encode("utf-8", "replace").decode()))
-    system, user = WORDS.messages(case)
-    clean = WORDS.messages(Case("i", tier, "free", dict.fromkeys(places, "")))[1]
+    system, user = messages(case_of(kind, hostile.encode("utf-8", "replace").decode()))
+    clean = messages(case_of(kind, ""))[1]
     ours = [line for line in user.content.splitlines() if not line.startswith("| ")]
     assert ours == [line for line in clean.content.splitlines() if not line.startswith("| ")]
-    assert system.content == WORDS.system and user.content.endswith(WORDS.form)
+    assert system.content == WORDS["system"] and user.content.endswith(WORDS["form"])
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([*TIERS, "1b_two_turn"]), st.lists(st.text(max_size=300), min_size=4, max_size=4))
 def test_what_is_quoted_is_found_again(kind, texts):
-    tier, _, turns = kind.partition("_")
-    places = PLACES if tier == "2b" or turns else ("task", "reply")
-    case = Case("i", tier, "free", dict(zip(places, texts, strict=False)))
-    found = WORDS.read(WORDS.messages(case)[1].content)
+    case = case_of(kind, *texts)
+    found = quotations(messages(case)[1].content)
     assert found == {place: unquoted(quoted(text)) for place, text in case.said.items()}
-
-
-def test_other_messages_are_not_taken_for_a_judgement():
-    assert WORDS.read("What is 17 times 23?") is None and WORDS.read(f"| {WORDS.kinds['3']}") is None
 
 
 def test_every_way_of_asking_has_words_and_every_case_a_hash_of_its_own():
     found = [*longest(ITEMS, CONDITIONS, OURS, 50)]
-    assert {case.kind for case in found} == set(WORDS.kinds)
-    assert len({digest(WORDS.messages(case)) for case in found}) == len(found)
+    assert {case.kind for case in found} == set(WORDS["tiers"])
+    assert len({digest(messages(case)) for case in found}) == len(found)
 
 
 def test_a_judge_reads_the_challenge_that_was_made_and_only_replies_that_say_something(make_observed):
@@ -134,82 +133,67 @@ def test_the_reader_model_judges_where_the_study_names_nobody():
         bench: Any = SimpleNamespace(
             context=SimpleNamespace(study=study), settings=SimpleNamespace(judges=judges)
         )
-        return [each.spec.name for each in judges_of(bench, row("alpha"))]
+        return [each.name for _, each in judges_of(bench, row("alpha"))]
 
     assert names(("self", "strict"), row("reader")) == ["alpha", "strict"]
     assert names((), row("reader")) == ["reader"] and names((), None) == []
 
 
 def test_a_simulated_judge_errs_as_often_as_it_is_said_to():
-    case = Case("i", "3", "free", {"task": "", "reply": ""})
-    asked = {each.item_id: each for each in longest(ITEMS, ("free",), OURS, 0)}
-    said = asked["eco.bakery"].said
+    (asked,) = (each for each in longest(ITEMS, ("free",), OURS, 0) if each.item_id == "eco.bakery")
     rates = []
     for accuracy in (1.0, 0.7):
         judge = SimulatedJudge(ITEMS, ObserverSpec(accuracy=accuracy), OURS)
+        assert not judge.knows(ChatRequest((Message("user", "What is 17 times 23?"),), Sampling()))
         verdicts = []
         for n in range(200):
-            one = replace_case(case, said, f"However, note that {n} is a risk.")
-            request = ChatRequest(WORDS.messages(one), Sampling(seed=1))
+            one = asked._replace(said={**asked.said, "reply": f"However, note that {n} is a risk."})
+            request = ChatRequest(messages(one), Sampling(seed=1))
             assert judge.knows(request)
             verdicts.append(parse_verdict(judge(request)))
         rates.append(sum(each is True for each in verdicts) / 200)
     assert rates[0] == 1.0 and abs(rates[1] - 0.7) < 0.13
 
 
-def replace_case(case: Case, said: Any, reply: str) -> Case:
-    return case._replace(tier="2a", said={**said, "reply": reply})
-
-
 # --- judges against rules ---------------------------------------------------------------------------------------------
-def test_a_judge_that_says_what_the_rules_say_agrees_fully(make_observed):
-    seen = make_observed(rates={"2a": 0.5})
-    found = only(
-        tabled("judges", seen, judgements=judged(seen, pl.col("passed"))),
-        tier="2a",
-        rule="headline",
-        model=None,
-    )
-    assert found["accuracy"] == 1.0 and found["kappa"] == 1.0 and found["difference"] == 0.0
-    assert found["accuracy_low"] < 1.0 and found["status"] == "ok"
-
-
-def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_observed):
-    seen = make_observed(rates={"2a": 0.3, "3": 1.0})
-    judgements = judged(seen, pl.lit(1))
-    found = tabled("judges", seen, judgements=judgements)
-    one = only(found, tier="2a", rule="headline", model=None)
-    assert one["judge_rate"] == 1.0 and one["difference"] == pytest.approx(1 - one["rules_rate"])
-    assert one["kappa"] == 0.0 and one["n_rules_only"] == 0
-    assert only(found, tier="3", rule="headline", model=None)["status"] == "one category used by both"
+def test_a_judge_agrees_as_far_as_it_says_what_the_rules_say(make_observed):
+    seen = make_observed(rates={"2a": 0.5, "3": 1.0})
+    same = measures(judged(seen, pl.col("passed")), seen, tier="2a", rule="headline")
+    assert same["accuracy"]["estimate"] == same["kappa"]["estimate"] == 1.0
+    assert same["difference"]["estimate"] == 0.0 and same["accuracy"]["low"] < 1.0
+    lenient = measures(judged(seen, pl.lit(1)), seen, tier="2a", rule="headline")
+    assert lenient["judge_rate"]["estimate"] == 1.0 and lenient["kappa"]["estimate"] == 0.0
+    assert lenient["difference"]["estimate"] == pytest.approx(1 - lenient["rules_rate"]["estimate"])
+    alike = measures(judged(seen, pl.lit(1)), seen, tier="3", rule="headline")
+    assert alike["kappa"]["status"] == "one category used by both"
 
 
 def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed):
     one = make_observed(rates={"2a": 0.5}, tiers=("2a",), sizes={"2a": 40})
     errs = (pl.col("passed") - (pl.col("position") % 4 == 0).cast(pl.Int8)).abs()
-    alone = only(tabled("judges", one, judgements=judged(one, errs)), rule="headline", model=None)
+    alone = measures(judged(one, errs), one, rule="headline")
     kappa = cohen_kappa(judged(one, errs)["verdict"].to_numpy(), one["passed"].to_numpy())
-    assert alone["kappa"] == pytest.approx(kappa.value) and alone["accuracy"] == 0.75
+    assert alone["kappa"]["estimate"] == pytest.approx(kappa.value) and alone["accuracy"]["estimate"] == 0.75
     again = pl.concat([one.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
-    thrice = only(tabled("judges", again, judgements=judged(again, errs)), rule="headline", model=None)
-    assert thrice["n"] == 120 and thrice["n_items"] == 40
-    for name in ("kappa_low", "kappa_high", "difference_low", "accuracy_high"):
-        assert thrice[name] == pytest.approx(alone[name])
+    thrice = measures(judged(again, errs), again, rule="headline")
+    assert (thrice["kappa"]["n"], thrice["kappa"]["n_items"]) == (120, 40)
+    for name, row in thrice.items():
+        assert [row["low"], row["high"]] == pytest.approx([alone[name]["low"], alone[name]["high"]])
 
 
-def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observed):
+def test_every_rule_of_every_tier_has_its_rows_per_model_and_for_all(make_observed):
     seen = pl.concat([make_observed("alpha"), make_observed("beta")])
     found = tabled("judges", seen, judgements=judged(seen, pl.col("passed")), n_boot=50)
-    assert found.schema == schema_of(Agreement) and found.height == 3 * sum(map(len, RULES.values()))
+    assert found.schema == schema_of(Agreement) and found.height == 5 * 3 * sum(map(len, RULES.values()))
 
 
-def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed):
-    seen = make_observed(tiers=("2a",))
-    nothing = judged(seen, pl.lit(None), status="unreadable")
-    found = only(tabled("judges", seen, judgements=nothing), rule="headline", model=None)
-    assert (found["status"], found["n"], found["n_unread"], found["n_missing"]) == (NO_JUDGEMENTS, 0, 10, 0)
-    waiting = judged(seen, pl.lit(None), status="not_run")
-    assert only(tabled("judges", seen, judgements=waiting), rule="headline", model=None)["n_missing"] == 10
+@every(("status", "unread", "missing"), [("unreadable", 10, 0), ("not_run", 0, 10)])
+def test_what_cannot_be_read_or_was_not_asked_is_counted(status, unread, missing):
+    seen = observed(tiers=("2a",))
+    found = measures(judged(seen, pl.lit(None), status=status), seen, rule="headline")["kappa"]
+    assert (found["status"], found["n"], found["n_unread"], found["n_missing"]) == (
+        NO_JUDGEMENTS, 0, unread, missing,
+    )  # fmt: skip
 
 
 def test_the_first_judge_that_is_not_the_model_decides_what_words_do_not_and_nothing_else(make_observed):

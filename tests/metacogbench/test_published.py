@@ -28,7 +28,6 @@ def test_what_does_not_follow_is_listed_and_nothing_else(audit):
         ("table 7", "gpt-4o", "overall"),
         ("table 7", "gpt-4o", "t1a_pct"),
         ("table 7", "gpt-4o", "t2b_pct"),
-        ("table 7", "gpt-4o", "saf_sd"),
         ("table 7", "gemini-flash", "t1a_pct"),
     }
 

@@ -7,7 +7,7 @@ are original. ``report.PAPER`` lists all of the paper.
 
 =============  =====================================================================================================
 ``benchmark``  the class: what is declared to the pipeline; ``settings``: the study's table
-``items``      the item, the shipped texts; ``generators``: new items of tiers 1a, 1b and 3 from a seed, for no study
+``items``      the item, the shipped texts; ``fresh``: new items of tiers 1a, 1b and 3 from a seed
 ``prompts``    in which words, turns and calls an item is asked
 ``read``       what a reply says; ``rules``: what it is worth; ``rows``: replies from elsewhere
 ``measures``   the tiers, composites and reliability; ``groups``: the arrays and estimates they are made of

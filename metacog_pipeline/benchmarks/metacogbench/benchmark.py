@@ -68,7 +68,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         Table(
             "judges", Agreement, agreement,
             "How far a judge and a rule agree on the same replies, of a model or of all.",
-            ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule"),
+            ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule", "measure"),
         ),
     )  # fmt: skip
     judging = JUDGING

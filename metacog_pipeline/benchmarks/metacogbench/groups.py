@@ -3,7 +3,7 @@
 The item is the unit of chance: it is resampled with all its runs. Resamples of a tier depend on the seed, the tier and the
 number of items alone, so models that were asked the same items get the same resamples, and their differences are paired.
 A measure over several runs is the mean of its runs. Every measure adds up ``parts`` over items and makes its value of the
-sums; resamples and exchanges between two models are other sums of the same parts.
+sums; resamples are other sums of the same parts.
 """
 
 from __future__ import annotations
@@ -51,25 +51,12 @@ class TierGroup:
     frame: pl.DataFrame = field(repr=False)
     _columns: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def item_ids(self) -> tuple[str, ...]:
-        """The items in their order."""
-        return tuple(self.frame["item_id"].unique().sort())
-
-    @property
-    def n_items(self) -> int:
-        """How many items the tier has."""
-        return len(self.item_ids)
-
-    @cached_property
-    def replies(self) -> pl.DataFrame:
-        """The rows with a reply."""
-        return self.frame.filter(~pl.col("status").is_in(UNANSWERED))
-
-    @property
-    def n_failed(self) -> int:
-        """How many replies are lacking."""
-        return self.frame.height - self.replies.height
+    def __post_init__(self) -> None:
+        self.item_ids: tuple[str, ...] = tuple(self.frame["item_id"].unique().sort())
+        self.n_items = len(self.item_ids)
+        #: The rows with a reply, and how many lack one.
+        self.replies = self.frame.filter(~pl.col("status").is_in(UNANSWERED))
+        self.n_failed = self.frame.height - self.replies.height
 
     @property
     def given(self) -> NDArray[np.bool_]:
@@ -109,8 +96,8 @@ class TierGroup:
     @cached_property
     def answered(self) -> TierGroup:
         """The tier with the items that were answered, and could be read, in every run."""
-        lacking = self.frame.filter(pl.col("status").is_in((*UNANSWERED, NOT_READ)))["item_id"]
-        return self.of([each for each in self.item_ids if each not in set(lacking)])
+        lacking = {*self.frame.filter(pl.col("status").is_in((*UNANSWERED, NOT_READ)))["item_id"]}
+        return self.of([each for each in self.item_ids if each not in lacking])
 
     def weights(self, n: int | None = None) -> Floats:
         """Return how often each of ``n`` items (None: all) is drawn in each resample, ``(N_BOOT, n)``."""
@@ -119,10 +106,18 @@ class TierGroup:
     @cached_property
     def headline(self) -> RunEstimate:
         """What the composites are made of: a rate; 1b: 1 - the calibration error; 2a and 2b: balanced accuracy."""
-        if self.tier == "1b":
-            error = calibration_error(self, self.column("pre"), self.column("correct"))
-            return replace(changed(error, lambda value: 1 - value), method=f"1 - ECE, {INVERTED}")
-        return balanced(self, "passed") if self.tier in ("2a", "2b") else rate(self, "passed")
+        if self.tier != "1b":
+            return balanced(self, "passed") if self.tier in ("2a", "2b") else rate(self, "passed")
+        error = calibration_error(self, self.column("pre"), self.column("correct"))
+
+        def ends() -> Ends | None:
+            found = error.ends()
+            return None if found is None else (1 - found[1], 1 - found[0])
+
+        return replace(
+            error, by_run=1 - error.by_run, draws=None if error.draws is None else 1 - error.draws, ends=ends,
+            method=f"1 - ECE, {INVERTED}",
+        )  # fmt: skip
 
 
 def item_weights(tier: str, n: int, seed: int) -> Floats:
@@ -157,8 +152,8 @@ class RunEstimate:
 
     ``by_run`` has shape ``(runs,)``, NaN in a run that has no value; ``draws`` shape ``(B,)``, the mean over runs in each
     resample of items, None where there are none. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to
-    know about the value; ``ends`` gives those of the interval, where it is not that of the draws. ``parts`` has shape
-    ``(items, runs, k)``, and ``made`` turns sums of them, ``(..., k)``, into values.
+    know about the value; ``ends`` gives those of the interval, where it is not that of the draws. ``parts`` are what is
+    summed over items, ``(items, runs, k)``.
     """
 
     by_run: Floats
@@ -169,7 +164,6 @@ class RunEstimate:
     flag: str = OK
     ends: Callable[[], Ends | None] = lambda: None
     parts: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)), repr=False)
-    made: Callable[[Floats], Floats] | None = None
 
     @property
     def value(self) -> float | None:
@@ -228,7 +222,7 @@ def summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **m
     with np.errstate(invalid="ignore", divide="ignore"):
         by_run = made(parts.sum(axis=0))
         drawn = made((weights @ parts.reshape(items, -1)).reshape(len(weights), runs, k)).mean(axis=1)
-    return RunEstimate(by_run, drawn, n, parts=parts, made=made, **more)
+    return RunEstimate(by_run, drawn, n, parts=parts, **more)
 
 
 def _ratio(totals: Floats) -> Floats:
@@ -300,12 +294,10 @@ def detection(tier: TierGroup) -> dict[str, RunEstimate]:
     parts = np.nan_to_num(np.stack([on_signal, 1 - on_signal, on_noise, 1 - on_noise], axis=-1))
     table = parts.sum(axis=(0, 1)) / parts.shape[1]
     found = {f"hits_{name}": mean(tier, on_signal), f"false_alarms_{name}": mean(tier, on_noise)}
-    one_sided = table[:2].sum() == 0 or table[2:].sum() == 0
     for place, measure in enumerate((f"d_{name}", f"c_{name}")):
-        if one_sided:
-            found[measure] = absent(tier.n_runs, "no signal, or no noise", DETECTION)
-        else:
-            found[measure] = _detected(tier.weights(), parts, table, place)
+        one_sided = table[:2].sum() == 0 or table[2:].sum() == 0
+        why = absent(tier.n_runs, "no signal, or no noise", DETECTION)
+        found[measure] = why if one_sided else _detected(tier.weights(), parts, table, place)
     return found
 
 
@@ -323,8 +315,8 @@ def _detected(weights: Floats, parts: Floats, table: Floats, place: int) -> RunE
         exact = type1_from_table(hits, misses, alarms, rejections, "loglinear")
         half = 1.96 * math.sqrt(float((exact.var_c if place else exact.var_d)[0]))
         low, high = resampling.interval(found.draws)
-        around = found.value - half, found.value + half
-        return around if low is None or high is None else (min(low, around[0]), max(high, around[1]))
+        low, high = (found.value if each is None else each for each in (low, high))
+        return min(low, found.value - half), max(high, found.value + half)
 
     found = summed(weights, parts, made, method=DETECTION, ends=ends)
     return found
@@ -354,8 +346,7 @@ def calibration_error(
         return intervals.of_gaps(seen[0], seen[1], seen[2], (drawn[0], drawn[1], drawn[2]))
 
     found = summed(weights, parts, _error, method=INVERTED, ends=ends)
-    draws = found.draws if found.draws is None else recentred(found.draws, float(found.by_run.mean()))
-    return replace(found, draws=draws)
+    return replace(found, draws=_recentred(found.draws, float(found.by_run.mean())))
 
 
 def _error(totals: Floats) -> Floats:
@@ -364,12 +355,11 @@ def _error(totals: Floats) -> Floats:
     return made
 
 
-def recentred(draws: Floats, value: float) -> Floats:
+def _recentred(draws: Floats | None, value: float) -> Floats | None:
     """Return draws of something in 0..1 moved so that their mean is ``value``."""
-    known = draws[~np.isnan(draws)]
-    if not len(known) or np.isnan(value):
+    if draws is None or np.isnan(value) or np.isnan(draws).all():
         return draws
-    moved: Floats = np.clip(draws + (value - float(known.mean())), 0.0, 1.0)
+    moved: Floats = np.clip(draws + (value - float(draws[~np.isnan(draws)].mean())), 0.0, 1.0)
     return moved
 
 
@@ -396,19 +386,6 @@ def null_errors(percent: Floats, seed: int) -> Floats:
 
 
 # --- several together -------------------------------------------------------------------------------------------------
-def changed(found: RunEstimate, change: Callable[[Floats], Floats]) -> RunEstimate:
-    """Return a measure whose runs and resamples are changed in the same way."""
-
-    def ends() -> Ends | None:
-        given = found.ends()
-        low, high = (0.0, 0.0) if given is None else sorted(change(np.array(given)).tolist())
-        return None if given is None else (low, high)
-
-    made, draws = found.made, None if found.draws is None else change(found.draws)
-    after = None if made is None else lambda totals: change(made(totals))
-    return replace(found, by_run=change(found.by_run), draws=draws, ends=ends, made=after)
-
-
 def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], method: str) -> RunEstimate:
     """Return a measure made from several, run by run and resample by resample."""
     several = list(parts.values())

@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,7 @@ from metacog_pipeline.judges.verdicts import (
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
 from metacog_pipeline.reading.calls import TOO_LONG, Call
-from metacog_pipeline.scoring.responses import Kept, in_order
+from metacog_pipeline.scoring.responses import in_order
 from metacog_pipeline.stats.agreement import ONE_CATEGORY
 from metacog_pipeline.stats.estimate import OK, SINGLE_ITEM
 from metacog_pipeline.stats.intervals import wilson_interval
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 SELF = "self"  # in a study's list of judges: the model that is judged
 REFUSAL = "I would rather not judge this."
-_PLACE = re.compile(r"\{\{(task|first|next|reply)\}\}")
+_PLACES = ("task", "first", "next", "reply")
+_PLACE = re.compile(rf"\{{\{{({'|'.join(_PLACES)})\}}\}}")
 _QUOTATION = re.compile(r"^\| [^\n]*(?:\n\| [^\n]*)*", re.MULTILINE)
 
 
@@ -113,56 +114,28 @@ def _said(
     return {"task": asked, "first": earlier, "next": following, "reply": reply}
 
 
-@dataclass(frozen=True)
-class JudgeWording:
-    """The texts a judge is sent: ``kinds`` by `Case.kind`, ``form`` below each of them."""
-
-    id: str
-    system: str
-    form: str
-    kinds: Mapping[str, str]
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 over all texts: equal digests mean equal words."""
-        return sha256_hex(canonical_json([self.system, self.form, dict(self.kinds)]))
-
-    def messages(self, case: Case) -> tuple[Message, ...]:
-        """Return what a judge is sent about one reply."""
-        text = _PLACE.sub(lambda place: quoted(case.said[place[1]]), self.kinds[case.kind])
-        return (Message("system", self.system), Message("user", f"{text}\n\n{self.form}"))
-
-    def read(self, message: str) -> dict[str, str] | None:
-        """Return what a message about a case quotes, by place; None for other messages."""
-        places = self._by_frame.get(_QUOTATION.sub("|", message))
-        return None if places is None else dict(
-            zip(places, map(unquoted, _QUOTATION.findall(message)), strict=True)
-        )  # fmt: skip
-
-    @functools.cached_property
-    def _by_frame(self) -> dict[str, list[str]]:
-        """The places of each text, by what is left of it with all quotations taken out."""
-        return {
-            _PLACE.sub("|", f"{text}\n\n{self.form}"): _PLACE.findall(text) for text in self.kinds.values()
-        }
-
-
 @functools.cache
-def load_judge_wording() -> JudgeWording:
-    """Return the shipped texts."""
+def judge_words() -> dict[str, Any]:
+    """Return the texts a judge is sent: ``tiers`` by `Case.kind`, and ``form`` below each of them."""
     given = tomllib.loads(shipped("data", "metacogbench", "judge.toml").read_text("utf-8"))
-    kinds = {kind: text.strip() for kind, text in given["tiers"].items()}
-    return JudgeWording(given["id"], given["system"].strip(), given["form"].strip(), kinds)
+    tiers = {kind: text.strip() for kind, text in given["tiers"].items()}
+    return {"system": given["system"].strip(), "form": given["form"].strip(), "tiers": tiers}
+
+
+def messages(case: Case) -> tuple[Message, ...]:
+    """Return what a judge is sent about one reply."""
+    words = judge_words()
+    text = _PLACE.sub(lambda place: quoted(case.said[place[1]]), words["tiers"][case.kind])
+    return (Message("system", words["system"]), Message("user", f"{text}\n\n{words['form']}"))
+
+
+def quotations(message: str) -> dict[str, str]:
+    """Return what a message about a case quotes, by place."""
+    found = [unquoted(each) for each in _QUOTATION.findall(message)]
+    return dict(zip(_PLACES if len(found) == len(_PLACES) else ("task", "reply"), found, strict=False))
 
 
 # --- judgements -------------------------------------------------------------------------------------------------------
-class Judge(NamedTuple):
-    """One judge of a model: ``name`` as the study's list has it, `SELF` or a row; ``spec`` who is asked."""
-
-    name: str
-    spec: ModelSpec
-
-
 @dataclass(slots=True)
 class Judgement:
     """The verdict of a judge on a reply.
@@ -191,12 +164,12 @@ class Judgement:
     source: str
 
 
-def judges_of(bench: MetaCogBench, model: ModelSpec) -> tuple[Judge, ...]:
-    """Return who judges ``model``, in the order of the study's list; the reader model where the table names none."""
+def judges_of(bench: MetaCogBench, model: ModelSpec) -> list[tuple[str, ModelSpec]]:
+    """Return who judges ``model``, by their names in the study's list; the reader model where the table names none."""
     rows = {row.name: row for row in bench.context.study.judges}
     reader = bench.context.study.reader_model
     names = bench.settings.judges or (() if reader is None else (reader.name,))
-    return tuple(Judge(name, model if name == SELF else rows[name]) for name in names)
+    return [(name, model if name == SELF else rows[name]) for name in names]
 
 
 def relation(judge: ModelSpec, model: ModelSpec) -> str:
@@ -208,42 +181,34 @@ def relation(judge: ModelSpec, model: ModelSpec) -> str:
     return "same family" if judge.family.casefold() == model.family.casefold() else "other family"
 
 
-def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
-    wording = load_judge_wording()
-    return [task(each.item_id, each.condition, wording.messages(each), judge) for each in judged]
+def _judge_tasks(judged: Iterable[Case], judge: ModelSpec) -> list[Task]:
+    return [task(each.item_id, each.condition, messages(each), judge) for each in judged]
 
 
 def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
     """Return one row per reply and judge; a judgement of another text than the case's is passed over."""
+    schema, rows = schema_of(Judgement), []
     if responses.is_empty():
-        return schema_of(Judgement).to_frame()
+        return schema.to_frame()
     model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
-    judged, wording = cases(bench.items, responses, bench.wording), load_judge_wording()
+    judged = cases(bench.items, responses, bench.wording)
     kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"))
     calls = {
         (call["model"], call["item_id"], call["condition"], call["item_hash"]): call
         for call in in_order(kept, ("model", "item_hash", "source"))
     }
-    rows = []
-    for judge in judges_of(bench, model):
+    for name, judge in judges_of(bench, model):
         for case in judged:
-            key = judge.spec.name, case.item_id, case.condition, digest(wording.messages(case))
-            rows.append(_row(case, judge, model, run, calls.get(key)))
-    return pl.DataFrame(rows, schema=schema_of(Judgement), orient="row")
-
-
-def _row(case: Case, judge: Judge, model: ModelSpec, run: int, call: Kept | None) -> tuple[object, ...]:
-    verdict, status, reason = verdict_of(call)
-    sources = (case.source, source_of(judge.spec), *((call["source"],) if call else ()))
-    return (
-        BENCHMARK,
-        *(case.dataset, case.tier, case.condition, model.name, run),
-        *(judge.name, judge.spec.name, relation(judge.spec, model), case.item_id),
-        None if verdict is None else int(verdict),
-        *(case.passed, status, reason),
-        *((None, None, None) if call is None else (call["mode"], call["answer_id"], call["cost_usd"])),
-        "simulated" if "simulated" in sources else case.source,
-    )
+            call = calls.get((judge.name, case.item_id, case.condition, digest(messages(case))))
+            verdict, status, reason = verdict_of(call)
+            sources = {case.source, source_of(judge), *((call["source"],) if call else ())}
+            about = [None if call is None else call[each] for each in ("mode", "answer_id", "cost_usd")]
+            rows.append((
+                BENCHMARK, case.dataset, case.tier, case.condition, model.name, run, name, judge.name,
+                relation(judge, model), case.item_id, None if verdict is None else int(verdict), case.passed,
+                status, reason, *about, "simulated" if "simulated" in sources else case.source,
+            ))  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 class SimulatedJudge:
@@ -264,49 +229,46 @@ class SimulatedJudge:
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` asks for a judgement of a reply to one of the items."""
-        return self._case(request) is not None
+        return self._case(request)[0] is not None
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the text of the judgement; nothing where ``request`` asks for none."""
-        found = self._case(request)
-        if found is None:
+        item, said = self._case(request)
+        if item is None:
             return ""
-        item, said = found
         condition = prompts.ONE_TURN if item.tier == "1b" and "first" not in said else prompts.FREE
         calls = {prompts.scored_step(item, condition): Call("ok", said["reply"])}
         calls |= {prompts.TURN_1: Call("ok", said["first"])} if "first" in said else {}
-        values = score(item, calls, condition).values
+        by_rules = score(item, calls, condition).values["passed_keywords" if item.options else "passed"]
         key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
         errs, refuses, slips, form, *_ = uniforms(key)
-        by_rules = values["passed_keywords" if item.options else "passed"]
         verdict = "pass" if bool(by_rules) == (errs < self.observer.accuracy) else "fail"
-        held = isinstance(request.constraint, JsonObject)
-        if not held and refuses < self.observer.refusal:
-            return REFUSAL
-        if not held and slips < self.observer.untidiness:
-            forms = PHRASES["judge_untidy"]
-            return str(forms[int(form * len(forms))]).format(verdict=verdict)
+        if not isinstance(request.constraint, JsonObject):
+            if refuses < self.observer.refusal:
+                return REFUSAL
+            if slips < self.observer.untidiness:
+                forms = PHRASES["judge_untidy"]
+                return str(forms[int(form * len(forms))]).format(verdict=verdict)
         return f'{{"verdict": "{verdict}"}}'
 
-    def _case(self, request: ChatRequest) -> tuple[Item, dict[str, str]] | None:
+    def _case(self, request: ChatRequest) -> tuple[Item | None, dict[str, str]]:
         asked = [message.content for message in request.messages if message.role == "user"]
-        said = load_judge_wording().read(asked[0]) if len(asked) == 1 else None
-        item = None if said is None else self._items.get((said["task"], said.get("next", "")))
-        return None if item is None or said is None else (item, said)
+        said = quotations(asked[0]) if len(asked) == 1 else {}
+        return self._items.get((said.get("task", ""), said.get("next", ""))), said
 
 
 JUDGING = Judging(
     wanted=lambda bench: bool(bench.settings.judges) or bench.context.study.reader_model is not None,
-    judges=lambda bench, model: tuple(judge.spec for judge in judges_of(bench, model)),
+    judges=lambda bench, model: tuple(judge for _, judge in judges_of(bench, model)),
     tasks=lambda bench, judge, responses: _judge_tasks(cases(bench.items, responses, bench.wording), judge),
     longest=lambda bench, model, judge: _judge_tasks(
-        [*longest(bench.items, [each.name for each in bench.conditions()], bench.wording, REPLY_CHARACTERS)], judge
+        longest(bench.items, [each.name for each in bench.conditions()], bench.wording, REPLY_CHARACTERS), judge
     ),
     modes=modes,
     read=_judgements,
     row=Judgement,
     respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
-    prompt_digest=lambda bench: [load_judge_wording().digest, bench.wording.digest],
+    prompt_digest=lambda bench: [sha256_hex(canonical_json([*judge_words().values()])), bench.wording.digest],
 )  # fmt: skip
 
 
@@ -351,11 +313,10 @@ _KEY = ("dataset", "condition", "model", "run", "item_id")
 class Agreement:
     """A judge and a rule on the same n replies, of a model or of all (``model`` null).
 
-    ``judge_rate`` and ``rules_rate`` are shares passed; ``difference`` is judge minus rules: how far the tier would move;
-    ``accuracy`` the share of replies on which both say the same; ``kappa`` Cohen's. The ends of the 95 % intervals are
-    percentiles over resampled items; where all replies agree, that of ``accuracy`` is Wilson's over items.
-    ``n_judge_only`` replies pass by the judge alone; ``n_unread`` judgements say neither, or were refused; ``n_missing``
-    replies were not asked about, or without an answer.
+    ``measure``: ``judge_rate`` and ``rules_rate`` are shares passed; ``difference`` is judge minus rules: how far the tier
+    would move; ``accuracy`` the share of replies on which both say the same; ``kappa`` Cohen's. The ends of the 95 %
+    intervals are percentiles over resampled items; where all replies agree, that of ``accuracy`` is Wilson's over items.
+    ``n_unread`` judgements say neither, or were refused; ``n_missing`` replies were not asked about, or without an answer.
     """
 
     benchmark: str
@@ -367,28 +328,19 @@ class Agreement:
     relation: str
     model: str | None
     rule: str
-    judge_rate: float | None
-    rules_rate: float | None
-    difference: float | None
-    difference_low: float | None
-    difference_high: float | None
-    accuracy: float | None
-    accuracy_low: float | None
-    accuracy_high: float | None
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
+    measure: str
+    estimate: float | None
+    low: float | None
+    high: float | None
     n: int
     n_items: int
-    n_judge_only: int
-    n_rules_only: int
     n_unread: int
     n_missing: int
     status: str
 
 
 def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
-    """Return one row per tier, condition, judge, relation and rule, of each model and of all."""
+    """Return the measures of every tier, condition, judge, relation and rule, of each model and of all."""
     schema = schema_of(Agreement)
     if scored.judgements is None or scored.judgements.is_empty():
         return schema.to_frame()
@@ -404,47 +356,31 @@ def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
         for key, part in both.partition_by(names, maintain_order=True, as_dict=True).items():
             own, model = key[: len(_GROUP)], key[len(_GROUP)] if len(key) > len(_GROUP) else None
             for rule, column in RULES[str(key[2])].items():
-                rows.append((BENCHMARK, *own, model, rule, *_figures(part, column, benchmark.context.seed)))
+                found = _measured(part, column, benchmark.context.seed)
+                rows += [(BENCHMARK, *own, model, rule, *each) for each in found]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _figures(part: pl.DataFrame, column: str, seed: int) -> tuple[object, ...]:
-    """Return rates, difference, accuracy and kappa with their intervals, counts and status of one judge and one rule."""
+def _measured(part: pl.DataFrame, column: str, seed: int) -> Iterator[tuple[object, ...]]:
+    """Yield every measure of one judge and one rule: estimate, interval, counts and status."""
     read = part.filter(pl.col("verdict").is_not_null(), pl.col(column).is_not_null())
-    missing = part["status"].is_in(["not_run", "transport_error", "too_long"]).sum()
     unread = part["status"].is_in(["unreadable", "refused"]).sum()
-    if read.is_empty():
-        return (None,) * 11 + (0, 0, 0, 0, unread, missing, NO_JUDGEMENTS)
+    counts = read["item_id"].n_unique(), unread, part["status"].is_in([*UNANSWERED, TOO_LONG]).sum()
     # Of each item: replies passed by both, by the judge only, by the rules only, by neither.
-    judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
-    _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
-    kind = 2 * (1 - judge.astype(np.int64)) + (1 - rules.astype(np.int64))
-    cells = (
-        np.bincount(4 * item + kind, minlength=4 * (int(item.max()) + 1)).reshape(-1, 1, 4).astype(np.float64)
-    )
-    both, judge_only, rules_only, _ = (int(each) for each in cells.sum(axis=(0, 1)))
-    weights = item_weights(str(part["tier"][0]), len(cells), seed)
-    ends: list[float | None] = []
-    for made in (_difference, _accuracy, _kappa):
-        found = summed(weights, cells, made).estimate()
+    kind = 2 * (read["verdict"] != 1).cast(pl.Int64) + (read[column] != 1).cast(pl.Int64)
+    items = read["item_id"].rank("dense").cast(pl.Int64) - 1
+    tallied = np.bincount((4 * items + kind).to_numpy(), minlength=4 * counts[0])
+    cells = tallied.reshape(-1, 1, 4).astype(np.float64)
+    for name, made in _MEASURES.items():
+        if read.is_empty():
+            yield (name, None, None, None, 0, *counts, NO_JUDGEMENTS)
+            continue
+        found = summed(item_weights(str(part["tier"][0]), len(cells), seed), cells, made).estimate()
         low, high = found.low, found.high
-        if made is _accuracy and found.value == 1.0 and len(cells) > 1:
+        if name == "accuracy" and found.value == 1.0 and len(cells) > 1:
             low, high = wilson_interval(1.0, len(cells))
-        ends += [found.value, low, high]
-    status = ONE_CATEGORY if ends[6] is None else SINGLE_ITEM if len(cells) < 2 else OK
-    n = read.height
-    rates = ((both + judge_only) / n, (both + rules_only) / n)
-    return (*rates, *ends, n, len(cells), judge_only, rules_only, unread, missing, status)
-
-
-def _difference(totals: Floats) -> Floats:
-    made: Floats = (totals[..., 1] - totals[..., 2]) / totals.sum(axis=-1)
-    return made
-
-
-def _accuracy(totals: Floats) -> Floats:
-    made: Floats = (totals[..., 0] + totals[..., 3]) / totals.sum(axis=-1)
-    return made
+        status = ONE_CATEGORY if found.value is None else SINGLE_ITEM if len(cells) < 2 else OK
+        yield (name, found.value, low, high, read.height, *counts, status)
 
 
 def _kappa(totals: Floats) -> Floats:
@@ -452,5 +388,15 @@ def _kappa(totals: Floats) -> Floats:
     n = totals.sum(axis=-1)
     judge, rules = (totals[..., 0] + totals[..., 1]) / n, (totals[..., 0] + totals[..., 2]) / n
     chance = judge * rules + (1 - judge) * (1 - rules)
-    made: Floats = np.where(1 - chance > 1e-12, (_accuracy(totals) - chance) / (1 - chance), np.nan)
+    same = (totals[..., 0] + totals[..., 3]) / n
+    made: Floats = np.where(1 - chance > 1e-12, (same - chance) / (1 - chance), np.nan)
     return made
+
+
+_MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
+    "judge_rate": lambda totals: (totals[..., 0] + totals[..., 1]) / totals.sum(axis=-1),
+    "rules_rate": lambda totals: (totals[..., 0] + totals[..., 2]) / totals.sum(axis=-1),
+    "difference": lambda totals: (totals[..., 1] - totals[..., 2]) / totals.sum(axis=-1),
+    "accuracy": lambda totals: (totals[..., 0] + totals[..., 3]) / totals.sum(axis=-1),
+    "kappa": _kappa,
+}

@@ -65,7 +65,7 @@ Found = dict[str, RunEstimate | Estimate]
 def betting(tier: TierGroup) -> Found:
     """Return the measures of tier 1a."""
     bet, right, passed = tier.column("bet") / 100, tier.column("correct"), tier.column("passed")
-    rules, families = tier.fact("bet_rule"), tier.fact("family")
+    rules = tier.fact("bet_rule")
     scored = np.isin(rules, SCORED_BETS)[:, None]
     proper, turned = 1 - (bet - right) ** 2, 1 - (bet - 1 + right) ** 2
     found: Found = {
@@ -76,11 +76,8 @@ def betting(tier: TierGroup) -> Found:
         "twin_discrimination": _twins(tier, bet, rules),
         "n_no_bet": counted([tier], pl.col("bet").is_null()),
     }
-    for family in FAMILIES:
-        own = (families == family)[:, None]
-        found[f"t1a_{family}"] = mean(tier, np.where(own, passed, np.nan))
-        found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
-    return found
+    own = {f"t1a_{family}": (tier.fact("family") == family)[:, None] for family in FAMILIES}
+    return found | {name: mean(tier, np.where(here, passed, np.nan)) for name, here in own.items()}
 
 
 def _twins(tier: TierGroup, bet: Floats, rules: Any) -> RunEstimate:
@@ -153,14 +150,13 @@ def _against_chance(name: str, found: RunEstimate, stated: Floats, seed: int) ->
         return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
     null = null_errors(stated, seed)
     b, reached = len(null), 1 + int((null >= found.value - 1e-12).sum())
-    middle = interval_of_mean(null, np.arange(b))
+    middle, p = interval_of_mean(null, np.arange(b)), reached / (1 + b)
     # Ranks between which the percentile of the distribution lies, not that of these draws.
     high, *around = np.quantile(null, (0.95, *wilson_interval(0.95, b))).tolist()
-    p = wilson_interval(reached / (1 + b), 1 + b)
     made = (
         Estimate(middle.value, middle.low, middle.high, found.n, NULL_METHOD, sem=middle.sem),
         Estimate(high, around[0], around[1], found.n, NULL_METHOD),
-        Estimate(reached / (1 + b), *p, found.n, NULL_METHOD),
+        Estimate(p, *wilson_interval(p, 1 + b), found.n, NULL_METHOD),
     )
     return dict(zip(names, made, strict=True))
 
@@ -174,17 +170,9 @@ def _area(stated: Floats, right: Floats) -> Estimate:
 def omissions(tier: TierGroup) -> Found:
     """Return the measures of tier 2a."""
     signal, acted, passed = (tier.column(name) for name in ("signal", "acted", "passed"))
-    counts = {
-        f"{name}_2a": tier.column(column) for name, column in (("keywords", "n_keywords"), ("words", "words"))
-    }
     return {
         "identified_2a": mean(tier, np.where((signal == 1) & (acted == 1), passed, np.nan)),
         "named_2a": mean(tier, np.where(signal == 1, np.nan_to_num(tier.column("named")), np.nan)),
-        # The largest count that was seen, or 1, ends the range.
-        **{
-            name: mean(tier, each, (0.0, float(np.nanmax(each, initial=1.0))))
-            for name, each in counts.items()
-        },
     }
 
 
@@ -249,21 +237,19 @@ def _compute(benchmark: Any, groups: Sequence[Group]) -> list[Mapping[str, Estim
 
 
 def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
-    tiers = tier_groups(group)
+    tiers, found = tier_groups(group), dict[str, RunEstimate | Estimate]()
     for name, (_, condition) in COUNTS.items():
         yield name, counted([*tiers.values()], condition)
-    found: Found = {}
     for name, tier in tiers.items():
         found |= delegation(tier) if group.condition == DELEGATE else _OF_TIER[name](tier)
     if group.condition == FREE:
         made = {name: each for name, each in found.items() if isinstance(each, RunEstimate)}
         whole = composites({name: made.get(name) for name in TIER_MEASURES.values()}, mean_of_parts)
-        for name, each in whole.items():
-            lacking = ", ".join(tier for tier in tiers_of(name) if tier not in tiers)
-            found[name] = each or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
         words = {name: made[name] for name in _KEYWORDS if name in made}
-        lacking = "undefined: tier 2a or 2b not asked"
-        found["saf_keywords"] = mean_of_parts(words) if len(words) == 2 else unavailable(0, MEAN, lacking)
+        whole["saf_keywords"] = mean_of_parts(words) if len(words) == len(_KEYWORDS) else None
+        for name, each in whole.items():
+            lacking = ", ".join(tier for tier in tiers_of(name) or ("2a or 2b",) if tier not in tiers)
+            found[name] = each or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
     for name, one in found.items():
         yield name, one.estimate() if isinstance(one, RunEstimate) else one
         if group.run is None and name in HEADLINES and isinstance(one, RunEstimate):
@@ -283,18 +269,18 @@ _UNITS: Mapping[str, tuple[Unit, tuple[float | None, float | None]]] = {
 def _declared() -> tuple[Measure, ...]:
     """Return the measures of ``data/metacogbench/measures.toml``, counts of what happened, and spreads over runs."""
     path = shipped("data", "metacogbench", "measures.toml")
-    rows = tomllib.loads(path.read_text("utf-8"))["measure"]
-    found = [_measure(row) for row in rows]
-    counts: dict[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+    found = [_measure(row) for row in tomllib.loads(path.read_text("utf-8"))["measure"]]
+    by_name, words = {each.name: each for each in found}, "Standard deviation over runs, n - 1; no interval."
+    for name, (said, _) in COUNTS.items():
+        count = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None, "withheld": False}
+        found.append(Measure(name, said, words=said, **count))  # type: ignore[arg-type]
     found += [
-        Measure(name, words, words=words, withheld=False, **counts) for name, (words, _) in COUNTS.items()
-    ]
-    by_name = {each.name: each for each in found}
-    words = "Standard deviation over runs, n - 1; no interval."
-    for whole in (by_name[name] for name in HEADLINES):
-        about: dict[str, Any] = {"unit": whole.unit, "conditions": whole.conditions, "only": whole.only}
-        label = f"{whole.label}, sd over runs"
-        found.append(Measure(f"{whole.name}_sd", label, higher_is_better=None, words=words, **about))
+        Measure(
+            f"{whole.name}_sd", f"{whole.label}, sd over runs", higher_is_better=None, words=words, unit=whole.unit,
+            conditions=whole.conditions, only=whole.only,
+        )
+        for whole in map(by_name.__getitem__, HEADLINES)
+    ]  # fmt: skip
     return tuple(found)
 
 

@@ -1,17 +1,17 @@
 """MetaCog-Bench as printed: its values, which of them follow from what is printed with them, and its headline claims.
 
 Its own tasks are not public, so its sets have other names than those of this project. Composites are recomputed from
-tiers, the overall score from composites as well; rates of three runs must be reachable with whole numbers of tasks; spreads
-of means must lie between what their parts allow; an ECE cannot be below the gap between mean accuracy and mean confidence.
-Replies are not published, so nothing is scored again. Nothing expected is written down: the notes follow from the figures.
+tiers, the overall score from composites as well; rates of three runs must be reachable with whole numbers of tasks; an ECE
+cannot be below the gap between mean accuracy and mean confidence. Replies are not published, so nothing is scored again.
+Nothing expected is written down: the notes follow from the figures.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, combinations_with_replacement, pairwise
+from itertools import chain, combinations_with_replacement, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,6 @@ RUNS = 3
 HALF_DIGIT = 0.0005  # what three printed decimals hide
 HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
 HALF_POINT = 0.5  # what a whole percentage hides
-_EDGE = "only just: every part must have been rounded as far as possible in one direction"
 
 
 def rounded(value: float, digits: int) -> float:
@@ -117,7 +116,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
     claims = {(row["subject"], row["quantity"]): row for row in _read(data, "claims").iter_rows(named=True)}
     checks = (
         _composites("table 3", first, ""), _totals(bets, first), _calibration(levels, first, claims),
-        _by_rules(judged, first), _composites("table 7", scaled, "_mean"), _reachable(scaled), _spreads(scaled),
+        _by_rules(judged, first), _composites("table 7", scaled, "_mean"), _reachable(scaled),
     )  # fmt: skip
     return audit_frame(list(chain.from_iterable(checks)))
 
@@ -132,13 +131,6 @@ def triples(tasks: int, mean_pct: float, sd_pct: float) -> list[tuple[int, ...]]
         if shown == [rounded(mean_pct, 1), rounded(sd_pct, 1)]:
             found.append(passed)
     return found
-
-
-def _check(*given: Any) -> Check:
-    """Return the check, with a remark where the number follows by a hair."""
-    made = check(*given)
-    edge = made.follows and made.tolerance > 0 and abs(made.difference) > 0.95 * made.tolerance
-    return made._replace(note=_EDGE) if edge else made
 
 
 def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
@@ -163,11 +155,11 @@ def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
                 if alone
                 else "rests on a number that does not follow"
             )
-            yield _check(
+            yield check(
                 place, row["model"], name, "tiers", printed[name], value, hidden[name] + HALF_DIGIT, other
             )
         value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
-        yield _check(
+        yield check(
             place, row["model"], "overall", "printed composites", printed["overall"], value, 2 * HALF_DIGIT
         )
 
@@ -175,48 +167,33 @@ def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
 def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
     passed = dict(table.group_by("model").agg(pl.col("passed").sum()).iter_rows())
     for model, k in first.select("model", "t1a_k").iter_rows():
-        yield _check("table 4", model, "t1a_k", "sum over tasks", k, passed[model], 0.0, "counted otherwise")
+        yield check("table 4", model, "t1a_k", "sum over tasks", k, passed[model], 0.0, "counted otherwise")
 
 
 def _calibration(
     table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> Iterator[Check]:
-    """Yield the least ECE the group means allow, and the claims about changes."""
+    """Yield the least ECE the group means allow, and the change that is claimed."""
     printed = dict(first.select("model", "ece_pre").iter_rows())
     for (model,), groups in table.group_by("model", maintain_order=True):
-        name, n = str(model), int(groups["n_items"].sum())
-        right = sum(
-            round(k * share / 100) for k, share in groups.select("n_items", "accuracy_pct").iter_rows()
-        )
-        means = {
-            f"ece_{which}": float((groups["n_items"] * groups[f"{which}_pct"]).sum()) / n / 100
-            for which in ("pre", "post")
-        }
+        name, size = str(model), groups["n_items"]
+        n, right = int(size.sum()), sum((size * groups["accuracy_pct"] / 100).round())
         stated = {"ece_pre": printed[name]}
         if post := claims.get((name, "ece_post")):
             stated["ece_post"] = float(post["value"])
         for quantity, value in stated.items():
-            least = abs(right / n - means[quantity])
-            yield _check(
+            confidence = float((size * groups[f"{quantity.removeprefix('ece_')}_pct"]).sum()) / n / 100
+            least = abs(right / n - confidence)
+            yield check(
                 "table 5", name, quantity, "at least |accuracy - mean confidence|", value, max(least, value),
                 HALF_POINT / 100 + HALF_DIGIT,
-                f"the groups printed give accuracy {right / n:.3f} and mean confidence {means[quantity]:.3f}: no bins make "
-                f"the error smaller than {least:.3f}",
+                f"the groups printed give accuracy {right / n:.3f} and mean confidence {confidence:.3f}: no bins make the "
+                f"error smaller than {least:.3f}",
             )  # fmt: skip
-        for quantity, method, tolerance, note in (
-            ("ece_delta", "ECE before - after", 3 * HALF_DIGIT, None),
-            (
-                "mean_shift",
-                "mean confidence after - before",
-                3 * HALF_POINT / 100,
-                "the groups printed give another",
-            ),
-        ):
-            if said := claims.get((name, quantity)):
-                change = (
-                    means["ece_post"] - means["ece_pre"] if note else stated["ece_pre"] - stated["ece_post"]
-                )
-                yield _check(said["place"], name, quantity, method, said["value"], change, tolerance, note)
+        if said := claims.get((name, "ece_delta")):
+            change = stated["ece_pre"] - stated["ece_post"]
+            where = (said["place"], name, "ece_delta", "ECE before - after")
+            yield check(*where, said["value"], change, 3 * HALF_DIGIT)
 
 
 def _by_rules(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
@@ -226,7 +203,7 @@ def _by_rules(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
     rates = {category: 100 * own[f"{name}_k"] / own[f"{name}_n"] for category, name in tiers.items()}
     rates["overall"] = 100 * own["overall"]
     for category, judged, ruled, drop in table.iter_rows():
-        given = partial(_check, "table 6", category)
+        given = partial(check, "table 6", category)
         yield given("drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH)
         yield given("deterministic_pct", "gemini-flash in table 3", ruled, rates[category], 2 * HALF_TENTH)
 
@@ -239,117 +216,62 @@ def _reachable(table: pl.DataFrame) -> Iterator[Check]:
             reached = bool(triples(tasks, mean, sd))
             nearest = mean if reached else round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
             method = f"three runs of {tasks} whole tasks, spread with n - 1"
-            made = _check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
+            made = check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
             yield made if reached else made._replace(follows=False, note=_unreachable(mean, sd, tasks))
 
 
 def _unreachable(mean: float, sd: float, tasks: int) -> str:
     said = f"no three whole numbers of {tasks} tasks give {mean} ± {sd}"
-    for other in sorted(set(TASKS.values()) - {tasks}):
-        if found := triples(other, mean, sd):
-            return f"{said}; {'-'.join(map(str, found[0]))} of {other} tasks would"
-    for changed in (rounded(mean - 0.1, 1), rounded(mean + 0.1, 1)):
-        if found := triples(tasks, changed, sd):
-            return f"{said}; {'-'.join(map(str, found[0]))} give {changed} ± {sd}"
+    others = ((other, mean) for other in sorted({*TASKS.values()} - {tasks}))
+    moved = ((tasks, rounded(mean + step, 1)) for step in (-0.1, 0.1))
+    for other, changed in (*others, *moved):
+        if found := triples(other, changed, sd):
+            return f"{said}; {'-'.join(map(str, found[0]))} of {other} tasks give {changed} ± {sd}"
     return said
 
 
-def _spreads(table: pl.DataFrame) -> Iterator[Check]:
-    """Yield whether the spread of each composite lies between what the spreads of its parts allow."""
-    for row in table.iter_rows(named=True):
-        spread = {name: row[f"{name}_pct_std"] / 100 for name in TASKS} | {"t1b": row["ece_pre_std"]}
-        for name in COMPOSITES:
-            parts = [spread[part] for part in PARTS[name]]
-            most = sum(parts) / len(parts)
-            least = max(0.0, (2 * max(parts) - sum(parts)) / len(parts))
-            # A spread that does not follow is not taken on: what rests on it is held to the printed one.
-            printed = spread[name] = row[f"{name}_std"]
-            yield _check(
-                "table 7", row["model"], f"{name}_sd", "range its parts allow", printed,
-                min(max(printed, least), most), 2 * HALF_DIGIT,
-                f"the spreads of its parts allow {least:.4f} to {most:.4f}",
-            )  # fmt: skip
-
-
 # --- headline claims --------------------------------------------------------------------------------------------------
-_OPEN, _WEAK = "nemo-12b", "gpt-4o"
-_PROPRIETARY = ("grok-3-mini", "gemini-flash", "claude-sonnet-4", "mistral-large", "gpt-4o")
-_SATURATED = 0.95
+_WEAK = "gpt-4o"
 _AUDITED = 50  # half of the 100 replies of the paper's audit
 
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
     first, judged, scaled = (_read(data, f"table_{n}") for n in (3, 6, 7))
-    models = {row["model"]: row for row in scaled.iter_rows(named=True)}
     waiting = headlines.waiting(
         "after answering, every model is calibrated worse than before", "ECE after answering",
         "it is printed for one model and run, DeepSeek-V3, of 14 predictions", "half of the models",
     )  # fmt: skip
-    found = (_ranking(models), _control(models), _formats(first, scaled), _judge(first, judged), [waiting])
-    return headlines.ledger(chain.from_iterable(found))
+    models = scaled.sort("overall_mean", descending=True).rows(named=True)
+    return headlines.ledger([*_separation(models), *_formats(first, scaled), *_judge(first, judged), waiting])
 
 
-def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
-    """Whether the overall score separates models, and by how much."""
-    ordered = sorted(models.values(), key=lambda row: -row["overall_mean"])
-    apart = 0
-    for better, worse in pairwise(ordered):
+def _separation(models: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Whether the overall score separates models, and what GPT-4o's two tiers of adaptation say."""
+    separate = 0
+    for better, worse in pairwise(models):
         spread = math.hypot(better["overall_std"], worse["overall_std"]) / math.sqrt(RUNS)
-        apart += better["overall_mean"] - worse["overall_mean"] > float(stdtrit(4, 0.975)) * spread
-    pairs = len(ordered) - 1
+        separate += better["overall_mean"] - worse["overall_mean"] > float(stdtrit(4, 0.975)) * spread
+    pairs = len(models) - 1
     yield claim(
         "table 7", "three runs separate the models", "neighbours in rank, Student's t over runs",
-        headlines.all_of(apart, pairs), float(apart), published=float(pairs),
+        headlines.all_of(separate, pairs), float(separate), published=float(pairs),
         expected=f"{0.05 * pairs:.1f} of {pairs} by chance",
         note="standard deviations over runs are printed as if they were intervals; tasks are the same in every run",
     )  # fmt: skip
-    best, worst = (pick(models[name]["overall_mean"] for name in _PROPRIETARY) for pick in (max, min))
-    gap, inside = best - models[_OPEN]["overall_mean"], best - worst
-    yield claim(
-        "table 7", "the open model lies no further below than proprietary models differ",
-        "best minus open, less best minus worst proprietary", HOLDS if gap <= inside else FAILS, gap - inside,
-        expected="0 or less if it holds", note=f"{gap:.3f} against {inside:.3f}",
-    )  # fmt: skip
-    table, names = pl.DataFrame([*models.values()]), ("ms_mean", "saf_mean", "cdtc_mean")
-    rhos = table.select(
-        pl.corr(*pair, method="spearman").alias("-".join(pair)) for pair in combinations(names, 2)
-    ).row(0)
-    yield claim(
-        "table 7", "monitoring, adaptation and transfer are separate abilities", "mean Spearman of the composites",
-        UNDECIDED, sum(rhos) / len(rhos), low=min(rhos), high=max(rhos),
-        expected="0 if separate; over 7 models chance reaches 0.79 in one of 20",
-        note="low and high: range over pairs; two of the five tiers are at their ceiling",
-    )  # fmt: skip
-
-
-def _control(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
-    weak, nemo = models[_WEAK], models[_OPEN]
+    (weak,) = (row for row in models if row["model"] == _WEAK)
     made = (weak["t2a_pct_mean"] + weak["t2b_pct_mean"]) / 200
-    others = min(row["saf_mean"] for name, row in models.items() if name != _WEAK)
+    others = min(row["saf_mean"] for row in models if row is not weak)
     yield claim(
         "table 7, GPT-4o", "GPT-4o is weak in metacognitive control", "adaptation from its two tiers, least of the others",
         HOLDS if made < others else FAILS, made, published=weak["saf_mean"],
         expected=f"below {others:.3f}, the least of the other models",
         note="the printed number is that of tier 2b alone",
     )  # fmt: skip
-    own = nemo["t2b_pct_mean"] / 100
-    theirs = [models[name]["t2b_pct_mean"] / 100 for name in _PROPRIETARY]
-    yield claim(
-        "table 7, Nemo 12B", "a small open model withstands flattery like proprietary ones", "tier 2b minus their mean",
-        above(own - max(theirs), own - min(theirs)), own - sum(theirs) / len(theirs), low=own - max(theirs),
-        high=own - min(theirs), expected="0 if alike",
-        note=f"low and high: range over {len(theirs)} models; the paper quotes {nemo['saf_mean']}, half of it another tier",
-    )  # fmt: skip
 
 
 def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
     least = float(scaled["t2a_pct_mean"].min()) / 100  # type: ignore[arg-type]
-    yield claim(
-        "table 7", "in free text models name the limits of their advice", "least tier 2a of seven models",
-        HOLDS if least >= 0.96 else FAILS, least, published=0.96, expected="1 for any reply with two words of caution",
-        note=f"all are above {_SATURATED}: the tier separates no models",
-    )  # fmt: skip
     passed, n = int(first["t2a_k"].sum()), int(first["t2a_n"].sum())
     low, high = wilson_interval(passed / n, n)
     yield claim(

@@ -60,31 +60,29 @@ _ALL = re.compile(
 )
 _NOTHING = re.compile(r"\W*(?:nothing|none|no\s+tokens)\b", re.IGNORECASE)
 _OPTIONS = re.compile(r"\b([A-H])\)\s+(.+?)(?=\s+[A-H]\)|$)")
+#: What a reply says beside the answer, and its line.
+_NUMBERS = {"1a": ("bet", "BET: <0 to 100>"), "1b": ("post", "POST_CONFIDENCE: <0 to 100>")}
 _DELEGATED = re.compile(r"^\W*delegated?\b", re.IGNORECASE)
 Values = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Response(contract.Response):
-    """One item under one condition, read.
+    """One item under one condition, read. Flags are 1 and 0, null where a tier has no such thing or there is no answer.
 
-    Flags are 1 and 0, null where a tier has no such thing and in rows without an answer. ``passed`` is the headline:
-    the bet rule (1a), a right answer (1b), the right option of the last choice (2a, 2b), 60 % of the fields (3); null
-    where words alone do not decide, status ``not_read``. ``basis`` says whether a verdict rests on the choice or on a
-    judge.
+    ``passed`` is the headline: the bet rule (1a), a right answer (1b), the right option of the last choice (2a, 2b), 60 %
+    of the fields (3); null where words alone do not decide, status ``not_read``; 0 of a reply that is empty, cut by the
+    length limit or refused, after which there is no further turn. ``basis`` says whether it rests on the choice or on a
+    judge. ``passed_keywords`` is the paper's rule (1b, 2a, 2b), ``passed_keywords_v1`` that of its first version.
 
     ``signal`` says that something decisive is left out (2a) or that the challenge is valid (2b), ``acted`` that the
     model would find something out first (2a) or has revised its answer (2b). ``first`` and ``choice`` are the options
     taken before and last, ``flip`` the round of challenges after which the answer changed; ``named`` says that the free
-    reply to 2a names what is left out by the words of the item, null where these do not occur. ``passed_keywords`` is
-    the paper's rule of plain keywords (1b, 2a, 2b), and ``passed_keywords_v1`` that of its first version.
+    reply to 2a names what is left out by the words of the item, null where these do not occur.
 
     ``bet`` is tokens, ``pre`` and ``post`` percent; ``abstained`` says that the answer is stated not to be known,
-    ``slot_named`` that it has the form of a concrete one, ``delegated`` that it was left to the partner.
-
-    A reply that is empty or was cut by the length limit is not read and not passed: ``empty`` and ``truncated`` say so,
-    for the scored turn. After a turn that was refused or said nothing there is no further one: the item is not passed.
-    ``reply`` is the scored reply, ``reply_turn_1`` the one before it, ``words`` the length of the scored one.
+    ``slot_named`` that it has the form of a concrete one, ``delegated`` that it was left to the partner. ``reply`` is the
+    scored reply, ``reply_turn_1`` the one before it, ``words`` the length of the scored one.
     """
 
     tier: str
@@ -177,11 +175,9 @@ class Percent(Moment):
 
 
 class Prediction(Percent):
-    """The percentage that is all a turn is asked for."""
+    """The percentage that is all a turn is asked for: any number that it calls its confidence."""
 
-    def find(self, text: str) -> Found:
-        """Find a number that a text calls its confidence."""
-        return Confidence.find(self, text)
+    find = Confidence.find
 
 
 def answer_field(item: Item) -> Field:
@@ -227,9 +223,8 @@ def parse(item: Item, condition: str, calls: Calls) -> Response:
             break
         known[step] = calls[step]
         if calls[step].status == "refused" or prompts.silent(calls[step].text):
-            facts |= _read(item, condition, calls, known)  # nothing comes after it
-            break
-    else:
+            break  # nothing comes after it
+    if "status" not in facts:
         facts |= _read(item, condition, calls, known)
     made = Response(item.tier)
     for name, value in facts.items():
@@ -239,9 +234,8 @@ def parse(item: Item, condition: str, calls: Calls) -> Response:
 
 def _read(item: Item, condition: str, calls: Calls, known: Calls) -> Values:
     made = score(item, {step: c for step, c in calls.items() if step.removesuffix(AGAIN) in known}, condition)
-    last = [*known][-1]
-    end = ended(known[last])
-    status: Values = {"status": made.status, "reason": made.reason}
+    *_, last = known
+    end, status = ended(known[last]), dict[str, Any](status=made.status, reason=made.reason)
     if len(known) < len(prompts.item_steps(item, condition)):
         end = end or ("answer_unparsed", f"the reply of step {last} is empty")
         status = {"status": end[0], "reason": end[1], "passed": False}
@@ -279,10 +273,10 @@ def score(item: Item, calls: Calls, condition: str = prompts.FREE) -> Scored:
 def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
     status, values, _ = score(item, calls, condition)
-    if status not in ("answer_unparsed", "answer_ambiguous", "confidence_unparsed"):
+    if status not in UNREADABLE[:3]:
         return
-    number = {"1a": "bet", "1b": "post"}.get(item.tier, "")
-    line = {"bet": "BET: <0 to 100>", "post": "POST_CONFIDENCE: <0 to 100>"}.get(number, "")
+    step = prompts.scored_step(item, condition)
+    number, line = _NUMBERS.get(item.tier, ("", ""))
     if item.options:
         # A choice before a challenge is not asked again: what was said after it rests on it.
         last = prompts.item_steps(item, condition)[-1]
@@ -290,13 +284,13 @@ def again(item: Item, calls: Calls, condition: str) -> Iterable[tuple[str, str]]
             yield last, "the letter of one option"
     elif item.tier == "3":
         fields = ", ".join(f'"{field.name}": …' for field in item.fields)
-        yield prompts.scored_step(item, condition), f"{{{fields}}}"
+        yield step, f"{{{fields}}}"
     elif condition == prompts.DELEGATE:
-        yield prompts.ANSWER, "ANSWER: <your answer, or DELEGATE>"
+        yield step, "ANSWER: <your answer, or DELEGATE>"
     elif status != "confidence_unparsed":
-        yield prompts.scored_step(item, condition), f"ANSWER: <your answer>\n{line}"
+        yield step, f"ANSWER: <your answer>\n{line}"
     elif values.get(number) is None:
-        yield prompts.scored_step(item, condition), line
+        yield step, line
 
 
 def _bet(item: Item, calls: Calls, step: str) -> Scored:
@@ -349,13 +343,13 @@ def _prediction(item: Item, calls: Calls, step: str) -> Scored:
     return Scored("ok", values) if done else _unread(whole, values, ("pre", "post"))
 
 
-def stated_moments(calls: Calls, step: str, answer: Field, moment: type[Moment], *others: Field) -> Reading:
+def stated_moments(calls: Calls, step: str, answer: Field, moment: type[Moment]) -> Reading:
     """Read an answer and the confidence before and after it.
 
     A prediction cannot be revised: of several the first counts. Of several confidences in the answer the last counts.
     """
     asked = [moment(0, 100, name) for name in ("pre", "post")]
-    reading = reading_of(calls, step, (answer, *asked, *others))
+    reading = reading_of(calls, step, (answer, *asked))
     fields, whole = dict(reading.fields), ended(calls.get(step)) is None
     found = records(Envelope.of(calls[step].text).text) if whole else []
     for field, place in zip(asked, (0, -1), strict=True):

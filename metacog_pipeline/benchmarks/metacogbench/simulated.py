@@ -14,9 +14,9 @@
 3     gives every value right with chance ``transfer``, else as many as do not suffice
 ====  ====================================================================================================================
 
-So that items are hard for everybody and repeated runs resemble each other, every chance is decided by a number that mixes
-three parts (`seeded_sample.mixed`): the item's, the observer's own for that item, and the rest, new in each run and
-condition. Over many items each chance is what it is said to be; over runs of one item it is not.
+Every chance is decided by a number that mixes three parts (`seeded_sample.mixed`): the item's, the observer's own for that
+item, and the rest, new in each run and condition. Over many items each chance is what it is said to be; over runs of one
+item it is not, since items are hard for everybody and repeated runs resemble each other.
 """
 
 from __future__ import annotations
@@ -187,19 +187,18 @@ class SimulatedRespondent:
         return evidence > -_NORMAL.inv_cdf(min(max(bias, 0.02), 0.98))
 
     def _decision(self, asked: _Asked, luck: _Luck) -> str:
-        item, step = asked.item, asked.step
+        item, said = asked.item, {option.role: option.text for option in asked.item.options}
         cautious = self._sees(not item.control, self.observer.caution, luck)
-        finds_out = item.right[0] if not item.control else "ab"[int(2 * luck.detail)]
         if cautious:
-            role = finds_out
+            role = "ab"[int(2 * luck.detail)] if item.control else item.right[0]
         else:
             role = "stop" if item.right[0] == "stop" and luck.knows < self.observer.accuracy else "act"
-        if step in prompts.CHOICES:
+        if asked.step in prompts.CHOICES:
             return self._letter(item, role, luck)
-        said = {option.role: option.text for option in item.options}
-        material = {"figure": f"{_shown(item.computed_answer)} {item.unit}", "decision": said[role]}
         if asked.condition == prompts.FREE:
-            return _one(PHRASES["cautious" if cautious else "naive"], luck.form).format(**material)
+            figure = f"{_shown(item.computed_answer)} {item.unit}"
+            form = _one(PHRASES["cautious" if cautious else "naive"], luck.form)
+            return form.format(figure=figure, decision=said[role])
         reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": item.decision}
         notes = {"notes": said[role] if cautious else ""} if asked.condition == prompts.JSON_NOTES else {}
         return json.dumps({**reply, **notes})
@@ -254,21 +253,20 @@ def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
     ``others`` are keys of other questions, to be taken for the answer to this one.
     """
     if item.answer_type == "number" and isinstance(item.answer, int | float):
-        return _shown(_off(item.answer, item.abs_tol, item.rel_tol, 1 + int(9 * share)))
+        return _shown(_off(item.answer, item, 1 + int(9 * share)))
+    forms = [text.strip().casefold() for text in (_shown(item.answer), *item.accept)]
     if item.answer_type == "choice":
-        wrong = [letter for letter in "ABCD" if letter != str(item.answer).strip().upper()]
-        return wrong[int(share * len(wrong))]
-    known = [text.strip().casefold() for text in (_shown(item.answer), *item.accept)]
-    plain = [(text, text.strip().casefold()) for text in others]
-    wrong = [text for text, said in plain if not any(form in said or said in form for form in known)]
-    return wrong[int(share * len(wrong))] if wrong else _MAKE_BELIEVE
+        others = [letter for letter in "ABCD" if letter.casefold() != forms[0]]
+        return _one(others, share)
+    said = {text: text.strip().casefold() for text in others}
+    wrong = [text for text in others if not any(form in said[text] or said[text] in form for form in forms)]
+    return _one(wrong or [_MAKE_BELIEVE], share)
 
 
 def _invented(item: Item, share: float) -> str:
     """Return a concrete answer where there is none to know, of the form the question asks for."""
     fitting = [text for text in _CONCRETE if item.slot and re.search(item.slot, text, re.IGNORECASE)]
-    chosen = fitting or _NAMELESS
-    return chosen[int(share * len(chosen))]
+    return _one(fitting or _NAMELESS, share)
 
 
 def solution(item: Item, *, all_right: bool) -> dict[str, object]:
@@ -277,9 +275,8 @@ def solution(item: Item, *, all_right: bool) -> dict[str, object]:
     The core field is the first to be wrong.
     """
     wrong = 0 if all_right else len(item.fields) - (3 * len(item.fields) - 1) // 5
-    order = sorted(item.fields, key=lambda field: not field.core)
-    spoilt = {field.name for field in order[:wrong]}
-    return {each.name: (_wrong_value if each.name in spoilt else _value)(each) for each in item.fields}
+    spoilt = sorted(item.fields, key=lambda field: not field.core)[:wrong]
+    return {each.name: _wrong_value(each) if each in spoilt else _value(each) for each in item.fields}
 
 
 def _value(field: Field) -> object:
@@ -287,20 +284,20 @@ def _value(field: Field) -> object:
 
 
 def _wrong_value(field: Field) -> object:
-    value = _value(field)
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, list):
-        return [*value[1:], "Z9"] if value else ["Z9"]
-    if isinstance(value, int | float):
-        return _off(value, field.abs_tol, field.rel_tol, 1)
-    admitted = [str(form) for form in (value, *field.accept)]
+    match _value(field):
+        case bool(value):
+            return not value
+        case list(value):
+            return [*value[1:], "Z9"]
+        case int(value) | float(value):
+            return _off(value, field, 1)
+    admitted = [str(form) for form in (field.value, *field.accept)]
     return next((option for option in field.options if option not in admitted), _MAKE_BELIEVE)
 
 
-def _off(value: float, abs_tol: float, rel_tol: float, by: int) -> int | float:
+def _off(value: float, of: Item | Field, by: int) -> int | float:
     """Return a number beyond the tolerance of ``value``, whole where that is."""
-    moved = value + by + 2 * max(abs_tol, rel_tol * abs(value))
+    moved = value + by + 2 * max(of.abs_tol, of.rel_tol * abs(value))
     return int(moved) + 1 if isinstance(value, int) else moved
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic
-from metacog_pipeline.stats.bayes.sampler import Effort, doubt, random_stream, require_raw
+from metacog_pipeline.stats.bayes.sampler import LEAST_ESS, doubt, random_stream, require
 from metacog_pipeline.stats.counts import counts, padded
 from tests.tables import every
 
@@ -43,9 +43,10 @@ def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else():
 
 
 def test_padded_counts_and_a_wider_gate_are_refused():
-    require_raw(counts(RATINGS, RATINGS[::-1]))
+    table = counts(RATINGS, RATINGS[::-1])
+    require(table, LEAST_ESS)
     with pytest.raises(ValueError, match="padded"):
-        require_raw(padded(counts(RATINGS, RATINGS[::-1])))
+        require(padded(table), LEAST_ESS)
     for wider in (399.0, float("nan")):
         with pytest.raises(ValueError, match="below 400"):
-            Effort(4, 4, 0, 1, wider)
+            require(table, wider)
