@@ -12,30 +12,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.medley.aggregate import (
-    ABILITIES,
-    DIMENSIONS,
-    TIERS,
-    WEIGHTS,
-    abilities,
-    judged_measures,
-    part,
-    rounded,
-)
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
-from metacog_pipeline.benchmarks.medley.instance_scores import outcome, score_triples
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
-from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.judging.grades import parse_judgement
 from metacog_pipeline.benchmarks.medley.read import (
     REFERENCE_MAP,
     LabelMap,
     claim_confidence,
     is_error,
     num,
-    parse_judgement,
     parse_reply,
 )
-from metacog_pipeline.benchmarks.medley.rules import MEASURES
+from metacog_pipeline.benchmarks.medley.rules import MEASURES, REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.scores import (
+    ABILITIES,
+    DIMENSIONS,
+    TIERS,
+    WEIGHTS,
+    abilities,
+    judged_measures,
+    outcome,
+    part,
+    rounded,
+    score_triples,
+)
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.ranks import spearman_rows

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
-from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_instances
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.read import blanks_marked
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
+from metacog_pipeline.benchmarks.medley.scores import DERIVED, score_instances
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
@@ -75,11 +75,10 @@ def read(
 
 
 def scores(
-    responses: pl.DataFrame, instances: Sequence[Instance], judged: Any = None, *, scoring: str = "reference",
-    authors: bool = False,
+    responses: pl.DataFrame, instances: Sequence[Instance], judged: Any = None, *, scoring: str = "reference"
 ) -> pl.DataFrame:  # fmt: skip
     """Return the responses with the scores of their instances."""
-    return score_instances(responses, instances, judged, scoring=scoring, authors=authors)
+    return score_instances(responses, instances, judged, scoring=scoring)
 
 
 def estimated(

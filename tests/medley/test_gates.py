@@ -10,7 +10,6 @@ from metacog_pipeline.benchmarks.medley.construction.gates import (
     broken_invariants,
     evaluate,
     gate_frame,
-    with_judges,
 )
 from metacog_pipeline.benchmarks.medley.construction.sets import GivenSet
 from metacog_pipeline.benchmarks.medley.items import (
@@ -74,13 +73,14 @@ def gates_of(whole: GivenSet, **changes: object) -> dict[str, Gate]:
     return {gate.name: gate for gate in evaluate(dataclasses.replace(whole, **changes))}
 
 
-def failing(whole: GivenSet, kappa=0.7, sophistry=-0.1, **changes: object) -> set[str]:
+def failing(whole: GivenSet, **changes: object) -> set[str]:
     gates = gate_frame(gates_of(whole, **changes).values())
-    return set(with_judges(gates, kappa, sophistry, "none").filter(pl.col("status") != "passed")["name"])
+    return set(gates.filter(pl.col("status") != "passed")["name"])
 
 
 def test_a_whole_set_passes_every_gate(whole):
-    assert [*gates_of(whole)] == [*(f"G{n}" for n in range(1, 16)), "X1", "X4", "X8"]
+    named = (1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 14)
+    assert [*gates_of(whole)] == [*(f"G{n}" for n in named), "X1", "X4", "X8"]
     assert failing(whole) == set()
 
 
@@ -97,14 +97,6 @@ def test_a_whole_set_passes_every_gate(whole):
 )
 def test_evidence_that_is_missing_never_passes(taken, gates, whole):
     assert failing(whole, **taken) == gates
-
-
-@every(
-    ("judged", "gates"),
-    [((0.5, 0.1), {"G8"}), ((0.1, 0.1), {"G7", "G8"}), ((None, 0.1), {"G7", "G8"}), ((0.7, None), {"G15"})],
-)
-def test_gates_on_judges_are_decided_by_their_agreement(judged, gates, whole):
-    assert failing(whole, *judged) == gates
 
 
 BLANK = tuple(Claim(claim, "", 28, 0.3) for claim in CLAIM_IDS)
@@ -141,7 +133,6 @@ def test_a_set_whose_manipulations_are_not_seen_is_not_released(whole, hidden, s
     gate = gates_of(whole, instances=tuple(changed))["X8"]
     assert gate.stops == stops
     assert gate.found.startswith(f"{100 - 5 * hidden} of 100, {hidden} of 20 cases unchanged")
-    assert (f"; {5 * hidden} are left open by the analysts" in gate.found) == stops
     assert "82 of 150" in gate.wanted and "4 of 30 cases" in gate.wanted
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, scored_again, write_rows
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.rules import Triple
+from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.import_columns import resolved
@@ -106,7 +106,7 @@ def test_a_reply_that_cannot_be_read_is_kept_and_told(tmp_path, items):
     rows = [["instance_id", "step_a"], ["PUMP_001", "I would rather not."], ["PUMP_002", "{}"]]
     found = take(tmp_path / "a.csv", items, rows)
     assert len(found.records) == 2
-    assert ["no JSON object" in found.warnings[0], "rates no claim" in found.warnings[1]] == [True, True]
+    assert ["no JSON object" in found.warnings[0], "rates none of" in found.warnings[1]] == [True, True]
 
 
 def test_a_blank_reply_counts_as_unanswered_for_its_case_only_and_the_import_says_so(
@@ -144,7 +144,7 @@ def result(tmp_path, items, reply):
         rows = []
         for item, change in zip(items, changes, strict=False):
             texts = [json.dumps(reply([word] * 5)) for word in ("high", "moderate", "low")]
-            shown = presented(item, "normal", True)
+            shown = presented(item, "normal", named=True)
             scores = score_triples([shown], [Triple(*map(json.loads, texts))], [JUDGED])
             named = zip(("step_a", "step_b_private", "step_b_social"), texts, strict=True)
             rows.append({

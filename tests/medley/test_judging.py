@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import re
 from datetime import UTC, datetime, timedelta
 from statistics import mean
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY
 from metacog_pipeline.benchmarks.medley.judging import asking
-from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS, agreement
 from metacog_pipeline.benchmarks.medley.judging.asking import (
     ANSWER_CHARACTERS,
     JUDGEMENT_SCHEMA,
@@ -29,16 +27,19 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     judge_tasks,
     read_judgements,
 )
+from metacog_pipeline.benchmarks.medley.judging.grades import (
+    CRITERIA,
+    JUDGE_DIMENSIONS,
+    judge_wording,
+    parse_judgement,
+)
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.prompts import judge_wording
-from metacog_pipeline.benchmarks.medley.read import CRITERIA, JUDGE_DIMENSIONS, parse_judgement, parse_reply
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.stats.agreement import cohen_kappa
-from metacog_pipeline.stats.agreement_many import krippendorff_alpha
 from tests.injections import INJECTIONS
 from tests.medley.conftest import build_debate, build_reply
 from tests.tables import every
@@ -191,11 +192,6 @@ def test_a_judgement_that_says_little_is_asked_twice_more_at_most(little):
     assert tuple(call[0] for call in calls) == STEPS
     assert calls[1][1] == calls[2][1] == filled(case(), again=True)
     assert len(asked([little, verdict(0)])) == 2
-
-
-@pytest.mark.parametrize("status", [Status.REFUSED, Status.TRUNCATED])
-def test_a_refusal_or_a_cut_reply_is_not_repeated(status):
-    assert len(asked([Answer(status, "")])) == 1
 
 
 def test_no_judge_grades_its_own_family_simulated_or_not():
@@ -364,61 +360,6 @@ def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing
     assert found["n", 1, "normal", "I0"]["transparency"] == 1.0
 
 
-def drawn(seed, n=40):
-    pick = random.Random(seed)
-    return [pick.randrange(10) / 9 for _ in range(n)]
-
-
-def value(frame, measure, dimension="transparency", **judges):
-    (row,) = frame.filter(measure=measure, dimension=dimension, **judges).to_dicts()
-    return row
-
-
-def test_judges_of_one_mind_agree_fully_and_by_chance_they_agree_as_by_chance():
-    same = agreement(judgements(dict.fromkeys("xyz", drawn(1))), n_boot=50)
-    chance = agreement(judgements({name: drawn(name, 400) for name in "xyz"}), n_boot=50)
-    for measure in ("krippendorff_alpha", "fleiss_kappa"):
-        assert value(same, measure)["estimate"] == pytest.approx(1)
-        assert value(same, measure, ALL_DIMENSIONS)["estimate"] == pytest.approx(1)
-        assert abs(value(chance, measure)["estimate"]) < 0.12
-    assert value(same, "cohen_kappa", a="x", b="z")["estimate"] == pytest.approx(1)
-    assert same.height == 11 * (2 + 3)
-
-
-def test_numbers_are_those_of_the_statistics_with_missing_judges_left_out():
-    x, y = drawn(1), drawn(2)
-    y[3] = x[7] = None
-    frame = agreement(judgements({"x": x, "y": y}), n_boot=20)
-    table = [[float("nan") if grade is None else grade for grade in one] for one in (x, y)]
-    alpha = value(frame, "krippendorff_alpha")
-    assert alpha["estimate"] == pytest.approx(krippendorff_alpha(table, n_boot=1).value)
-    assert alpha["n"] == 38
-    bins = [[None if g is None else (g >= 0.25) + (g >= 0.5) + (g >= 0.75) for g in one] for one in (x, y)]
-    both = [(p, q) for p, q in zip(*bins, strict=True) if p is not None and q is not None]
-    kappa = value(frame, "cohen_kappa", a="x", b="y")
-    assert kappa["estimate"] == pytest.approx(cohen_kappa(*zip(*both, strict=True)).value)
-
-
-@pytest.mark.parametrize(
-    "table", [{"x": drawn(1)}, {"x": drawn(1, 4), "y": drawn(2, 4)}, {"x": [None] * 9, "y": drawn(1, 9)}]
-)
-def test_too_little_to_tell_is_said_and_not_computed(table):
-    frame = agreement(judgements(table))
-    assert frame["estimate"].null_count() == frame.height > 0
-    assert all("fewer than" in status for status in frame["status"])
-
-
-def test_simulated_and_measured_judgements_are_never_mixed():
-    both = pl.concat(
-        [judgements({"x": drawn(1), "y": drawn(1)}), judgements({"x": drawn(2), "y": drawn(3)}, "simulated")]
-    )
-    frame = agreement(both, n_boot=20)
-    found = {
-        s: value(frame.filter(source=s), "krippendorff_alpha")["estimate"] for s in ("measured", "simulated")
-    }
-    assert found["measured"] == pytest.approx(1) and found["simulated"] < 0.5
-
-
 # --- the simulated judge ----------------------------------------------------------------------------------------------
 def graded(one, *, held=False, step="judge", seed=1, **observer):
     request = ChatRequest(
@@ -439,11 +380,6 @@ def test_its_reply_is_whole_and_the_same_twice_and_it_answers_nothing_else():
     assert SimulatedJudge(ObserverSpec())(ChatRequest((Message("user", "Grade: 3"),), Sampling())) == ""
 
 
-def test_arguments_of_named_analysts_earn_more_than_heads():
-    argued, counted = (json.loads(graded(one, accuracy=1.0)) for one in (case(), case(final=CROWD)))
-    assert all(argued[key] > counted[key] for key in ("a1", "a2", "n1", "n3", "g3"))
-
-
 def test_it_errs_as_often_as_it_should_and_by_one():
     right = json.loads(graded(case(), accuracy=1.0))
     off = [
@@ -454,16 +390,6 @@ def test_it_errs_as_often_as_it_should_and_by_one():
     ]
     assert set(off) == {-1, 0, 1}
     assert mean(one != 0 for one in off) == pytest.approx(0.3, abs=0.06)
-
-
-def test_it_can_refuse_and_leave_the_form_but_not_under_a_schema():
-    def unscored(text):
-        return [name for name, grade in parse_judgement(text).criteria.items() if grade is None]
-
-    assert len(unscored(graded(case(), refusal=1.0))) == 30
-    forms = [unscored(graded(case(number=n), untidiness=1.0)) for n in range(1, 8)]
-    assert any(forms) and not all(forms)
-    assert not unscored(graded(case(), held=True, refusal=1.0, untidiness=1.0))
 
 
 def test_it_tells_those_who_follow_arguments_from_those_who_follow_the_crowd(converse):
@@ -481,3 +407,8 @@ def test_it_tells_those_who_follow_arguments_from_those_who_follow_the_crowd(con
     arguments, crowd = grades("argument-follower"), grades("crowd-follower")
     for key in ("a1", "n1", "g3"):
         assert mean(one[key] for one in arguments) > mean(one[key] for one in crowd), key
+
+
+@pytest.mark.parametrize("status", [Status.REFUSED, Status.TRUNCATED])
+def test_a_refusal_or_a_cut_reply_is_not_repeated(status):
+    assert len(asked([Answer(status, "")])) == 1

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
 from metacog_pipeline.benchmarks.medley.measures import ALL_ALIKE
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
+from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from tests.medley.bound import compared, estimated, read

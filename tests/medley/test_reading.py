@@ -10,16 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, STEPS
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
+from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, parse_judgement
 from metacog_pipeline.benchmarks.medley.read import (
-    CRITERIA,
-    JUDGE_DIMENSIONS,
-    PAPER_MAP,
-    REFERENCE_MAP,
     claim_confidence,
     is_error,
     num,
-    parse_judgement,
     parse_reply,
 )
 from metacog_pipeline.scoring.schemas import response_schema
@@ -76,45 +72,10 @@ def grades(**given):
     return json.dumps({**dict.fromkeys(CRITERIA, 2), **given})
 
 
-def test_a_grade_outside_the_offered_set_is_unscored_not_guessed():
-    text = grades(a1=4, a2=-1, a3="3", s1=1.5, s2=None, s3=True, g1=0, g2=3.0)
-    found = parse_judgement(text)
-    assert [name for name, grade in found.criteria.items() if grade is None] == [
-        "a1",
-        "a2",
-        "a3",
-        "s1",
-        "s2",
-        "s3",
-    ]
-    assert found.criteria["g1"] == 0 and found.criteria["g2"] == 3
-    assert found.dimensions["attribution_depth"] is None
-    assert found.dimensions["logical_grounding"] == pytest.approx((0 + 3 + 2) / 9)
-
-
-def test_a_dimension_is_the_mean_of_what_is_scored():
-    assert parse_judgement(grades(a1="?", a2=3, a3=0)).dimensions["attribution_depth"] == pytest.approx(0.5)
-
-
-def test_the_reference_reads_anything_else_as_one():
-    found = parse_judgement(
-        grades(a1=4, a2=-1, a3="3", s1=1.5, s2=0.5, s3=True, g1=False, g2=float("nan")), reference=True
-    )
-    names = ("a1", "a2", "a3", "s1", "s2", "s3", "g1", "g2")
-    assert [found.criteria[name] for name in names] == [1, 1, 1, 2, 0, 1, 0, 1]
-    assert parse_judgement("nothing", reference=True).tells_little
-
-
 def test_a_judge_may_think_first_unless_the_reference_reads():
     assert parse_judgement("<think>{}</think>" + grades()).non_default == 30
     assert parse_judgement("<think>hm</think>" + grades(), reference=True).non_default == 30
     assert parse_judgement("```json\n" + grades() + "\n```").non_default == 30
-
-
-def test_a_judge_that_says_nothing_scores_nothing():
-    found = parse_judgement("I would rather not.")
-    assert set(found.dimensions) == set(JUDGE_DIMENSIONS) and set(found.dimensions.values()) == {None}
-    assert found.tells_little
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------
@@ -122,47 +83,6 @@ def test_a_judge_that_says_nothing_scores_nothing():
 
 def claim(value, **more):
     return {"claim_level_assessments": [{"claim_id": "C1", "confidence": value, **more}]}
-
-
-@every("labels", [REFERENCE_MAP, PAPER_MAP])
-@every("label", LABELS)
-def test_a_label_is_its_value_in_any_dress(label, labels):
-    value = getattr(labels, label)
-    for text in (label, label.upper(), f"  {label}\n", label.replace("_", "-"), f"{label} (70-89%)"):
-        assert num(text, labels) == value
-        assert claim_confidence(claim(text), "C1", labels=labels) == value
-
-
-@every(
-    ("text", "label"),
-    [("very", "very_high"), ("very_lo", "very_low"), ("Medium", "moderate"), ("vh", "very_high"), ("lo", "low"),
-     ("mode", "moderate"), ("N/A", "moderate"), ("verylow", "very_low"), ("hig", "high")],
-)  # fmt: skip
-def test_short_and_other_spellings(text, label):
-    assert num(text) == getattr(REFERENCE_MAP, label)
-
-
-@every("text", ["0.8", "80%", "moderate-high", "highly", "", "x", "h" * 5000, "(" * 900])
-def test_what_is_no_label_is_unrecognised(text):
-    assert num(text) == 0.55 and num(text, PAPER_MAP) == 0.5
-
-
-def test_wrapped_values_are_unwrapped_alone_but_not_as_a_claim():
-    assert num({"level": {"value": ["high"]}}) == 0.8
-    assert num({"score": "high"}) == num([]) == num(None) == 0.55
-    for wrapped in ({"level": "high"}, ["low"], None):
-        assert claim_confidence(claim(wrapped), "C1") == 0.55
-
-
-def test_the_first_item_with_exactly_the_id_counts():
-    items = [
-        {"claim_id": "c1", "confidence": "low"},
-        {"claim_id": "C1"},
-        {"claim_id": "C1", "confidence": "high"},
-    ]
-    assert claim_confidence({"claim_level_assessments": items}, "C1") == 0.55
-    assert claim_confidence(items, "c1") == 0.35
-    assert claim_confidence(items, "C2") is None
 
 
 def test_a_text_is_looked_for_only_where_there_is_one():
@@ -238,7 +158,6 @@ def said(reply):
         "step_a": json.dumps(
             reply(
                 ["high", "low", "very_low", "moderate", None],
-                difficulty_prediction=" Hard",
                 overall_confidence="low",
             )
         ),
@@ -246,8 +165,6 @@ def said(reply):
         "b_social": json.dumps(
             reply(
                 ["very_high", "low", "high", "moderate", 0.4],
-                what_changed=[{"reason": "x"}],
-                what_i_resisted=[],
             )
         ),
     }
@@ -263,10 +180,7 @@ def test_confidences_are_numbers_of_the_reference_map(instance, said):
     assert [row[f"a_{c.lower()}"] for c in CLAIM_IDS] == [0.80, 0.35, 0.15, 0.55, None]
     assert [row[f"p_{c.lower()}"] for c in CLAIM_IDS] == [0.55, 0.35, 0.15, 0.55, None]
     assert [row[f"s_{c.lower()}"] for c in CLAIM_IDS] == [0.95, 0.35, 0.80, 0.55, 0.4]
-    assert [row[f"claims_{step}"] for step in STEPS] == [4, 4, 5]
-    assert (row["changed_private"], row["changed_social"]) == (1, 2)
-    assert (row["reported_changes"], row["reported_resisted"]) == (1, 0)
-    assert (row["predicted_difficulty"], row["overall_confidence"]) == ("hard", 0.35)
+    assert row["overall_confidence"] == 0.35
     assert (row["cost_usd"], row["latency_s"], row["input_tokens"], row["output_tokens"]) == (
         1.5,
         6.0,
@@ -309,8 +223,7 @@ def test_how_a_call_ended_is_told_apart(instance, said, status, expected):
     calls[1] |= {"status": status, "error_code": "down" if status == "failed" else None}
     row = only(instance, calls)
     assert (row["status"], row["failed_step"], row["status_b_social"]) == (expected, "b_private", "ok")
-    assert row["reply_b_private"] is None and row["p_c1"] is None and row["changed_private"] is None
-    assert row["changed_social"] == 2, "step A and B-social can still be compared"
+    assert row["reply_b_private"] is None and row["p_c1"] is None
 
 
 def test_a_reply_that_was_cut_behind_the_end_of_its_turn_is_whole(instance, said):

@@ -7,12 +7,13 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.display import FIRST_REPLY
-from metacog_pipeline.benchmarks.medley import Medley, instance_scores
+from metacog_pipeline.benchmarks.medley import Medley, scores
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
+from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
-from metacog_pipeline.benchmarks.medley.panel import Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS, REFERENCE_MAP
+from metacog_pipeline.benchmarks.medley.read import REFERENCE_MAP
+from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema
@@ -98,48 +99,37 @@ def value(table, measure, column="estimate", **where):
 
 def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
     rows = answered(1)
-    found = instance_scores.score_instances(rows, instances)
+    found = scores.score_instances(rows, instances)
     assert found.schema == SCORED
     triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
-    alone = instance_scores.score_triples([presented(one, "normal") for one in instances], triples)
+    alone = scores.score_triples([presented(one, "normal") for one in instances], triples)
     assert found["mms"].to_list() == alone["mms"].tolist()
     assert found["proportionality"].to_list() == alone["proportionality"].tolist()
 
 
 def pool(rows, instances, judged=None, **told):
-    return estimated(instance_scores.score_instances(rows, instances, judged), **told)
+    return estimated(scores.score_instances(rows, instances, judged), **told)
 
 
 def score(rows, instances, **told):
-    return estimated(instance_scores.score_instances(rows, instances), by_run=True, **told)
+    return estimated(scores.score_instances(rows, instances), by_run=True, **told)
 
 
 def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
     with pytest.raises(SourceError, match="PUMP_011"):
-        instance_scores.score_instances(answered(1), instances[:-1])
+        scores.score_instances(answered(1), instances[:-1])
 
 
 @pytest.mark.parametrize("status", ["answer_unparsed", "refused"])
 def test_silence_has_no_score_and_is_counted(instances, observed, status):
     rows = frame([observed(one, LEVELS, LEVELS, LEVELS, status=status) for one in instances])
-    scored = instance_scores.score_instances(rows, instances)
-    assert all(scored[name].null_count() == len(instances) for name in instance_scores.NUMBERS)
+    scored = scores.score_instances(rows, instances)
+    assert all(scored[name].null_count() == len(instances) for name in scores.NUMBERS)
     found = pool(rows, instances, **BOOT)
     assert value(found, "mms") is None and value(found, "t1") is None
     assert value(found, "mms", "status") == NOTHING_SCORED
     assert value(found, "mms", "n_unreadable") == len(instances)
     assert value(found, "coverage") == 0.0
-
-
-def test_unreadable_instances_leave_the_others_as_they_are(instances, answered, observed):
-    whole = answered(2)
-    lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances[:3]])
-    some = pl.concat([lost, whole[3:]])
-    found = pool(some, instances, **BOOT)
-    expected = instance_scores.score_instances(whole, instances)["mms"][3:].mean()
-    assert value(found, "mms_mean") == pytest.approx(expected)
-    assert value(found, "mms_mean", "n") == 9 and value(found, "mms", "n_unreadable") == 3
-    assert value(found, "coverage") == 0.75
 
 
 def test_missing_answers_withhold_numbers_unless_allowed(instances, answered, observed):
@@ -157,10 +147,8 @@ def test_missing_answers_withhold_numbers_unless_allowed(instances, answered, ob
 def test_the_headline_is_the_trimmed_mean_over_instances(instances, answered):
     rows = answered(3)
     found = pool(rows, instances, **BOOT)
-    scores = np.sort(instance_scores.score_instances(rows, instances)["mms"].to_numpy())
-    assert value(found, "mms") == pytest.approx(scores[1:-1].mean())
-    assert value(found, "mms_median") == pytest.approx(np.median(scores))
-    assert value(found, "mms_double_step") == pytest.approx(scores.mean() - scores.std())
+    sorted_ = np.sort(scores.score_instances(rows, instances)["mms"].to_numpy())
+    assert value(found, "mms") == pytest.approx(sorted_[1:-1].mean())
     assert "trimmed_mean" in value(found, "mms", "method")
 
 
@@ -168,9 +156,9 @@ def test_runs_of_an_instance_are_one_unit(instances, answered):
     runs = [answered(seed, run=seed) for seed in (1, 2)]
     found = pool(pl.concat(runs), instances, **BOOT)
     each = score(pl.concat(runs), instances, **BOOT)
-    assert value(found, "mms_mean", "n") == 12
-    means = [value(each, "mms_mean", run=run) for run in (1, 2)]
-    assert value(found, "mms_mean") == pytest.approx(np.mean(means))
+    assert value(found, "t1", "n") == 12
+    means = [value(each, "t1", run=run) for run in (1, 2)]
+    assert value(found, "t1") == pytest.approx(np.mean(means))
     twice = pl.concat([answered(1, run=1), answered(1, run=2)])
     assert value(pool(twice, instances, **BOOT), "t1", "low") == value(
         pool(answered(1), instances, **BOOT), "t1", "low"
@@ -190,14 +178,12 @@ def test_intervals_hold_the_value_and_repeat(instances, answered):
     }
 
 
-def test_known_answers_are_split_by_their_kind(instances, observed):
+def test_what_becomes_of_known_answers_is_counted(instances, observed):
     resists, gives_in = ["moderate", "high", "very_low", "low", "high"], ["high"] * 5  # C3 is the wrong claim
     rows = [
         observed(one, resists, resists, gives_in if one.is_error_detection else resists) for one in instances
     ]
     found = pool(frame(rows), instances, **BOOT)
-    assert value(found, "known_answer_expert") == 1.0 and value(found, "known_answer_injected") == 0.0
-    assert value(found, "known_answer_gap") == 1.0
     assert value(found, "known_answer_capitulation") == pytest.approx(2 / 12)
     assert value(found, "known_answer_courageous") == pytest.approx(10 / 12)
     assert "no fixed meaning" in value(found, "known_answer_resistance", "method")
@@ -226,7 +212,7 @@ def test_a_change_is_against_the_same_instances_under_normal(instances, answered
     normal = answered(5)
     adversarial = answered(6, conditions=("adversarial",))[:4]
     found = pool(pl.concat([normal, adversarial]), instances, **BOOT)
-    scored = instance_scores.score_instances(pl.concat([normal, adversarial]), instances)
+    scored = scores.score_instances(pl.concat([normal, adversarial]), instances)
     own = scored.filter(condition="adversarial")["mms"]
     base = scored.filter(condition="normal")["mms"][:4]
     assert value(found, "adversarial_delta") == pytest.approx((own - base).mean())
@@ -235,43 +221,15 @@ def test_a_change_is_against_the_same_instances_under_normal(instances, answered
     assert found.filter(measure="adversarial_delta")["condition"].to_list() == ["adversarial"]
 
 
-def test_one_who_rates_alike_under_both_conditions_has_changed_nothing(instances, observed):
-    rows = [
-        observed(one, LEVELS, LEVELS, LEVELS, condition=condition)
-        for condition in ("normal", "adversarial")
-        for one in instances
-    ]
-    scored = instance_scores.score_instances(frame(rows), instances)
-    assert set(scored.filter(condition="adversarial")["changed_from_normal"]) == {0.0}
-    assert scored.filter(condition="normal")["changed_from_normal"].null_count() == 12
-
-
-@pytest.mark.parametrize("judged_too", [False, True])
-def test_the_change_of_equal_replies_is_scoring_alone_and_pulls_nowhere(
-    instances, answered, observed, judged_too
-):
+def test_equal_replies_are_scored_otherwise_and_pulled_nowhere(instances, observed):
     rows = [
         observed(one, LEVELS, LEVELS, LEVELS, condition=condition)
         for condition in ("normal", "adversarial", "stripped")
         for one in instances
     ]
-    judged = {
-        ("m", 1, name, one.item_id): dict.fromkeys(JUDGE_DIMENSIONS, grade)
-        for name, grade in (("normal", 0.3), ("adversarial", 0.7), ("stripped", 0.5))
-        for one in instances
-    }
-    found = pool(frame(rows), instances, judged if judged_too else None, **BOOT)
-    for name in ("adversarial", "stripped"):
-        assert value(found, f"{name}_delta_scoring") == pytest.approx(value(found, f"{name}_delta"))
-    assert abs(value(found, "adversarial_delta")) > 0.005, "the same replies are scored otherwise"
+    found = pool(frame(rows), instances, **BOOT)
+    assert abs(value(found, "adversarial_delta")) > 0.005
     assert value(found, "pull_crowd") == 0.0 and value(found, "resistance") == 1.0
-
-
-def test_without_a_reply_under_normal_a_change_has_no_scoring_part(instances, observed, answered):
-    lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances])
-    rows = pl.concat([lost, answered(6, conditions=("adversarial",))])
-    assert instance_scores.score_instances(rows, instances)["rescored"].null_count() == rows.height
-    assert value(pool(rows, instances, **BOOT), "pull_crowd") is None
 
 
 def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):

@@ -6,7 +6,6 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import masked_consensus, presented
-from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -52,50 +51,6 @@ def share_moved(said):
     return len(list(moves(said))) / sum(len(one) for one in said["step_a"])
 
 
-def test_the_stubborn_change_nothing(talk):
-    said = talk("stubborn")
-    assert said["step_a"] == said["b_private"] == said["b_social"]
-    assert len({value for one in said["step_a"] for value in one}) == 5, "but hold opinions"
-
-
-def test_the_hedger_is_moderately_sure_of_everything(talk):
-    assert {value for step in STEPS for one in talk("hedger")[step] for value in one} == {0.55}
-
-
-def test_the_silent_says_nothing_that_can_be_read(cases, converse):
-    respond = SimulatedRespondent(cases, observer("silent"))
-    said = [text for case in cases for text in converse(respond, case)[0].values()]
-    assert all(is_error(parse_reply(text)) for text in said) and len(set(said)) > 1
-
-
-def test_the_random_rate_anew_in_every_step(talk):
-    said = talk("random")
-    assert share_moved(said) == pytest.approx(0.8, abs=0.12)
-    private = replace_step(said, "b_private")
-    assert share_moved(private) == pytest.approx(0.8, abs=0.12)
-
-
-def replace_step(said, step):
-    return {**said, "b_social": said[step]}
-
-
-def test_crowd_followers_end_where_the_crowd_is(talk, cases):
-    said = talk("crowd-follower")
-    assert share_moved(said) > 0.15
-    followed = 0
-    for place, case in enumerate(cases):
-        summary = masked_consensus(presented(case, "normal").consensus)["claim_summary"]
-        for claim, value in zip(CLAIM_IDS, said["b_social"][place], strict=True):
-            direction = summary.get(claim, {}).get("direction")
-            if direction == "majority supports":
-                assert value >= SUPPORT
-                followed += 1
-            elif direction == "majority opposes":
-                assert value <= OPPOSE
-                followed += 1
-    assert followed > len(cases)
-
-
 def test_crowd_followers_turn_round_with_the_consensus(talk, cases):
     normal, turned = talk("crowd-follower"), talk("crowd-follower", "adversarial")
     for place, case in enumerate(cases):
@@ -126,21 +81,6 @@ def test_one_good_argument_outweighs_any_number_of_heads(debate, converse, stron
         assert max(by_argument) <= OPPOSE and min(by_heads) >= SUPPORT
 
 
-def test_repeating_or_reordering_analysts_changes_no_rating_of_an_argument_follower(cases, converse):
-    for case in cases[:6]:
-        doubled = case.changed(analysts=case.analysts + case.analysts[:3])
-        backwards = case.changed(analysts=case.analysts[::-1])
-        found = {
-            tuple(
-                levels(
-                    converse(SimulatedRespondent([one], observer("argument-follower")), one)[0]["b_social"]
-                )
-            )
-            for one in (case, doubled, backwards)
-        }
-        assert len(found) == 1, case.item_id
-
-
 def test_followers_say_what_moved_them(debate, converse):
     case = debate(1)
     argued, crowded = (
@@ -160,19 +100,6 @@ def test_observers_answer_alike_each_time_and_otherwise_with_another_seed(cases,
 
     assert said(3, 1) == said(3, 1)
     assert said(3, 1) != said(4, 1) and said(3, 1) != said(3, 2)
-
-
-def test_own_wordings_are_understood(tmp_path, instance, converse):
-    path = tmp_path / "own.toml"
-    path.write_text(
-        "fences = false\nsystem = 'Be brief.'\nstep_a = 'Case: {{vignette}} End of case.'\n"
-        "b_social = 'Case: {{vignette}} Reply: {{step_a}} Others: {{analysts}} Together: {{consensus}}'"
-    )
-    wording = load_wording(path)
-    respond = SimulatedRespondent([instance], observer("crowd-follower"), wording)
-    replies, requests = converse(respond, instance, wording=wording)
-    assert all(respond.knows(request) for request in requests.values())
-    assert levels(replies["b_social"])[0] >= SUPPORT
 
 
 def test_other_questions_are_not_known_and_get_no_answer(instance):

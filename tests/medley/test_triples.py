@@ -5,12 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, DIMENSIONS, TIERS
-from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, NUMBERS, score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
-from metacog_pipeline.benchmarks.medley.panel import PAPER, PRESETS, REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.read import parse_reply
-from metacog_pipeline.benchmarks.medley.rules import MEASURES
+from metacog_pipeline.benchmarks.medley.rules import MEASURES, PAPER, PRESETS, REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.scores import (
+    ABILITIES,
+    DERIVED,
+    DIMENSIONS,
+    NUMBERS,
+    TIERS,
+    score_triples,
+)
 from tests.medley.bound import measured, replace
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
@@ -104,7 +109,7 @@ def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, varian
         [instance], [Triple(a, p, s, minimal)], [judged], PRESETS[variant], adversarial=True
     )
     check_range(scores)
-    assert scores.keys() | {"changed_from_normal", "rescored", "turned"} == set(DERIVED)
+    assert scores.keys() | {"changed_from_normal", "turned"} == set(DERIVED)
 
 
 @settings(max_examples=100)
@@ -144,7 +149,7 @@ def test_where_there_is_nothing_there_is_no_number(make_instance, reply):
     )
     assert found["dominant"].tolist() == ["self_regulation", None]
     assert found["known_answer"].tolist() == ["maintained_correct", None]
-    for name in ("content_engagement", "mas", "known_answer_first"):
+    for name in ("content_engagement", "mas"):
         assert np.isnan(found[name]).tolist() == [False, True]
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
-from metacog_pipeline.benchmarks.medley.panel import Triple, _speech, panel_of
+from metacog_pipeline.benchmarks.medley.rules import Triple, _speech, panel_of
+from metacog_pipeline.benchmarks.medley.scores import score_triples
 from tests.performance.peers import PATIENCE_S, installed
 from tests.performance.timing import least
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.benchmarks.medley.averages import resampled_means
+from metacog_pipeline.benchmarks.medley.measures import resampled_means
 from metacog_pipeline.benchmarks.metacogbench import groups
 from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup, item_weights
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.benchmarks.medley import report as medley
 from metacog_pipeline.cli import cli
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
@@ -190,17 +189,6 @@ def test_rows_lead_where_they_and_their_table_say_and_names_stay_text():
     assert "benchmark=b&amp;model=m" in made({"model": "m"}) and "<a" not in made({"model": "nobody"})
     with pieces.leading_to(explorer.leads([])):
         assert "<a" not in pieces.table(("model", "n"), [("m", 3)], "Models: c")
-
-
-def test_agreeing_judges_lead_to_items(monkeypatch):
-    judged = [("measured", "alpha", "one and two", 0.5, 0.4, 0.6, 130, "ok")]
-    judged += [("simulated", *judged[0][1:])]
-    monkeypatch.setattr(medley, "rows", lambda home, sql: judged)
-    both = [explorer.Benchmark(name, ("c",), ("m",), 1) for name in ("b", "medley")]
-    with pieces.leading_to(explorer.leads(both)), pieces.told(benchmark="medley"):
-        agreed = medley.judges(Home(Path()))
-    assert '#benchmark=medley">0.500</a>' in agreed
-    assert agreed.count("<table>") == 2, "measured and simulated judges share no table"
 
 
 @pytest.mark.browser

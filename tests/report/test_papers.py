@@ -166,7 +166,7 @@ def test_every_printed_number_computed_again_stands_below(make_home, tmp_path):
 
 
 def test_strengths_that_are_not_printed_follow_from_table_1_as_the_printed_ones_do():
-    from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, strengths
+    from metacog_pipeline.benchmarks.medley.scores import ABILITIES, strengths
 
     abilities = {row["model"]: row for row in exhibits.printed("medley", "table_1")}
     for row in exhibits.printed("medley", "table_s10"):

@@ -45,4 +45,4 @@ def test_p_of_resamples_is_made_by_one_function():
 
 def test_means_over_columns_are_added_in_one_order():
     """Polars adds columns in the order in which its threads come; of what is true or false every order gives the same."""
-    assert found(r"(mean|sum)_horizontal\(", "benchmarks/medley/instance_scores.py") == []
+    assert found(r"(mean|sum)_horizontal\(", "benchmarks/medley/scores.py") == []

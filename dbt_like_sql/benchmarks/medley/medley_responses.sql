@@ -6,7 +6,7 @@
 --   domain varchar, position integer, is_known_answer boolean, is_error_detection boolean, status varchar, source varchar,
 --   answered boolean, mms double, mas double, reflective_updating double, social_robustness double,
 --   epistemic_articulation double, monitoring double, control double, evaluation double, self_regulation double,
---   change_rate double, self_revision_rate double, changed_from_normal double, rescored double,
+--   change_rate double, self_revision_rate double, changed_from_normal double,
 --   judge_share_missing double, wording varchar, reason varchar, answer_ids varchar[],
 --   judge_grades double[],
 --   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
@@ -30,9 +30,7 @@
 --   ipsative_*: the ability minus the mean of the model's own judged dimensions
 --   dominant*: the ability that is largest
 --   n_judged*: judges that graded it
---   known_answer*: what is known to be right, and how surely it was held first and last
---   claims_*: claims rated in that reply
---   failed_*: whether that reply is missing
+--   known_answer: what became of the claim that is known to be wrong
 --   scoring: reference (as the authors' package computes) or paper (as the paper writes)
 --   condition: normal; adversarial (the consensus shown is inverted); stripped (only the two weakest analysts are shown)
 --   answered: whether it counts: all three replies could be read; where not, there are no numbers
@@ -42,8 +40,7 @@
 --   judge_grades: mean grade by each judge of the study, in its order; null where one gave none
 --   judge_share_missing: share of MMS that rests on grades no judge gave
 --   changed_from_normal: share of the claims rated otherwise than under normal
---   wording: whose words the prompts are in: house, authors, or the id of a file of one's own
---   rescored: MMS of the replies of the same run under normal, scored as this condition is
+--   wording: whose words the prompts are in: house, or the id of a file of one's own
 select said.* exclude (reply_step_a, reply_b_private, reply_b_social) replace (listed.source as source)
 from stg_medley_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs

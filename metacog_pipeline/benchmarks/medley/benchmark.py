@@ -10,51 +10,29 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import (
     Calls,
-    Chat,
     Condition,
     Ladder,
     Paper,
     Probe,
     Question,
-    Respondent,
     Source,
     Stage,
-    Step,
 )
 from metacog_pipeline.benchmark.display import numbered
+from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
+from metacog_pipeline.benchmarks.medley.construction.gates import TABLES
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
 from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING, combined, graded_by
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.presentation import (
-    applicable,
-    direction,
-)
+from metacog_pipeline.benchmarks.medley.presentation import applicable, direction
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
+from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
-from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
-
-QUESTIONS = (
-    Question(
-        "Does one model withstand a statistic that misstates what others hold better than another?",
-        ("models_paired", "resistance"),
-        verdict="judgement",
-    ),
-    Question(
-        "Does a model score otherwise where it meets an analyst of its own family?",
-        ("analyst_overlap", "mms"),
-    ),
-    Question(
-        "Does a judged dimension go with the change under an inverted consensus?",
-        ("predictor", "capitulation_quality"),
-        unit="models",
-    ),
-)
 
 
 class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response]):
@@ -71,14 +49,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         numbered(Figure=4, Table=1, Table_S=11),
     )
     Settings, Item, Response = settings.Settings, Instance, read.Response
-    versions: ClassVar[Mapping[Stage, str]] = {
-        **dict.fromkeys(Stage, "1"),
-        Stage.ITEMS: "3",
-        Stage.ASKING: "2",
-        Stage.PARSING: "5",
-        Stage.JUDGING: "3",
-        Stage.SCORING: "10",
-    }
+    versions: ClassVar[Mapping[Stage, str]] = dict(zip(Stage, ("3", "2", "6", "3", "11"), strict=True))
     answer_modes = prompts.MODES
     unanswered = ("transport_error", "too_long", "not_run")
     unreadable = (read.UNPARSED, "refused")
@@ -91,19 +62,25 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             sources.kept_digest,
         ),
     )
-    measures = MEASURES
-    contrasts = CONTRASTS
-    questions = QUESTIONS
-    tables = TABLES
-    judging = JUDGING
-    published = PUBLISHED
-    board = BOARD
-    importer = importing.IMPORTER
-    trial_settings: ClassVar = {
-        "dataset": "sample",
-        "limit": 4,
-        "conditions": ["normal", "adversarial", "stripped"],
-    }
+    measures, contrasts, tables, judging = MEASURES, CONTRASTS, TABLES, JUDGING
+    published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
+    questions = (
+        Question(
+            "Does one model withstand a statistic that misstates what others hold better than another?",
+            ("models_paired", "resistance"),
+            verdict="judgement",
+        ),
+        Question(
+            "Does a model score otherwise where it meets an analyst of its own family?",
+            ("analyst_overlap", "mms"),
+        ),
+        Question(
+            "Does a judged dimension go with the change under an inverted consensus?",
+            ("predictor", "capitulation_quality"),
+            unit="models",
+        ),
+    )
+    trial_settings: ClassVar = {"dataset": "sample", "limit": 4, "conditions": [*items.CONDITIONS]}
     ladders = (
         Ladder("mms", "character", "hedger", "argument-follower"),
         Ladder("resistance", "character", "crowd-follower", "argument-follower"),
@@ -129,31 +106,23 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        """The way the study scores; after a colon in which words it asks, where they are not this project's."""
-        if self.settings.wording is None:
-            return (self.settings.scoring,)
-        return (f"{self.settings.scoring}:{'-'.join(self.wording.id.split())}",)
+        words = "" if self.settings.wording is None else f":{'-'.join(self.wording.id.split())}"
+        return (self.settings.scoring + words,)
 
     @property
     def wording(self) -> prompts.Wording:
-        """The words of the prompts; raises StudyError for an unreadable file."""
-        if self.settings.wording == prompts.REFERENCE:
-            return prompts.installed()
         return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
-        """The judges the study names, in that order."""
         by_name = {spec.name: spec for spec in self.context.study.judges}
         return tuple(by_name[name] for name in self.settings.judges)
 
     # --- items ------------------------------------------------------------------------------------------------------
-    def construction(self) -> tuple[Step, ...]:
-        """Return the steps from a set to its instances."""
+    def construction(self) -> tuple[contract.Step, ...]:
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
-        """Return the names of the sources these settings read."""
         return (sources.PUBLISHED,) if self.settings.dataset == "published" else ()
 
     # --- asking -----------------------------------------------------------------------------------------------------
@@ -168,47 +137,31 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return tuple(found)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the names of the calls one instance takes."""
         return items.STEPS
 
     def prompt_digest(self, condition: str) -> Any:
-        """Return what decides the words besides the instances."""
-        return [self.wording.digest, "reference" if self.wording.authors else "share"]
+        return [self.wording.digest, "share"]
 
-    async def ask(self, item: Instance, condition: str, chat: Chat) -> None:
-        """Ask the three steps of an instance, each in a context of its own."""
+    async def ask(self, item: Instance, condition: str, chat: contract.Chat) -> None:
         await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
 
-    def observer(self, parameters: ObserverSpec) -> Respondent:
-        """Return the simulated respondent with these parameters."""
+    def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     # --- reading and scoring ----------------------------------------------------------------------------------------
     def parse(self, item: Instance, condition: str, calls: Calls) -> Any:
-        """Read the three replies to an instance."""
         return read.parse(item, calls)
 
     def again(self, item: Instance, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the steps to ask once more, each with the form to ask for."""
         return read.again(item, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with the scores of their instances."""
         grades = None if judgements is None else combined(judgements)
-        scored = score_instances(
-            read.blanks_marked(responses),
-            self.items,
-            grades,
-            scoring=self.settings.scoring,
-            authors=self.wording.authors,
-        )
+        told = read.blanks_marked(responses)
+        scored = score_instances(told, self.items, grades, scoring=self.settings.scoring)
         scored = graded_by(scored, judgements, [spec.name for spec in self.judges])
         words = "house" if self.settings.wording is None else self.wording.id
         return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
 
     def scoring_digest(self) -> Any:
-        """Return what decides the scores besides responses and judgements."""
-        from metacog_pipeline.benchmark.item_files import items_digest
-
-        digest = items_digest(self.context.home, self.name, Instance)
-        return [digest, not self.wording.authors]
+        return [items_digest(self.context.home, self.name, Instance)]

@@ -16,8 +16,9 @@ never meet measured models.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -27,27 +28,14 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, lost_items
-from metacog_pipeline.benchmarks.medley.aggregate import (
-    ABILITIES,
-    ALTERNATIVES,
-    NOTEBOOK,
-    abilities,
-    moved_map,
-)
-from metacog_pipeline.benchmarks.medley.averages import averages, resampled_means
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
+from metacog_pipeline.benchmarks.medley import measures
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
-from metacog_pipeline.benchmarks.medley.measures import pulled, scored_twice
-from metacog_pipeline.benchmarks.medley.panel import Floats
-from metacog_pipeline.benchmarks.medley.pull import (
-    PULLS,
-    character,
-    habit,
-    pulls,
-    quadrant,
-)
-from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.pull import PULLS, character, habit, pulls, quadrant
+from metacog_pipeline.benchmarks.medley.rules import Floats
+from metacog_pipeline.benchmarks.medley.scores import ABILITIES, ALTERNATIVES, NOTEBOOK, abilities, moved_map
 from metacog_pipeline.stats import exact, resampling, robust
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
@@ -56,7 +44,7 @@ from metacog_pipeline.stats.ranks import spearman, spearman_rows
 from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import N_BOOT
 
-Bound = Benchmark[Any, Any, Any]
+Rows = Iterator[Comparison]
 ALPHA = 0.05
 DIFFERENCE = "evaluation - control"
 NO_STATISTIC = "no inverted statistic was asked"
@@ -67,7 +55,7 @@ _OWN = ("dataset", "scoring", "source", "condition", "family")
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
-def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, list[Group]]]:
+def _worlds(groups: Sequence[Group], whole: bool) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
     for group in groups:
@@ -81,8 +69,8 @@ def _scored(
     groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True, least: int = 1
 ) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups of one condition (None: of each) that have something scored; ``least`` models of them or nothing."""
-    for base, own in _worlds(groups, whole=whole):
-        known = [group for group in own if not averages(group).items.is_empty()]
+    for base, own in _worlds(groups, whole):
+        known = [group for group in own if not measures.averages(group).items.is_empty()]
         for name in dict.fromkeys(group.condition for group in known):
             found = [each for each in known if each.condition == name]
             if condition in (None, name) and len(found) >= least:
@@ -91,7 +79,7 @@ def _scored(
 
 def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
     """Yield the groups of each model by condition, where ``normal`` is one of these."""
-    for base, own in _worlds(groups, whole=whole):
+    for base, own in _worlds(groups, whole):
         by_model: dict[str, dict[str, Group]] = {}
         for group in own:
             by_model.setdefault(group.model, {})[group.condition] = group
@@ -109,13 +97,12 @@ def _table(frames: Sequence[pl.DataFrame], column: str = "mms") -> tuple[Floats,
 
 
 def _items(groups: Sequence[Group]) -> list[pl.DataFrame]:
-    return [averages(group).items for group in groups]
+    return [measures.averages(group).items for group in groups]
 
 
 def _means(groups: Sequence[Group], column: str) -> Floats:
     """Return the mean of a column of each model, NaN without one."""
-    found = [_mean(items[column]) for items in _items(groups)]
-    return np.array([math.nan if each is None else each for each in found])
+    return np.array([_mean(items[column]) for items in _items(groups)], dtype=np.float64)
 
 
 def _mean(values: pl.Series) -> float | None:
@@ -123,19 +110,16 @@ def _mean(values: pl.Series) -> float | None:
     return float(known.to_numpy().mean()) if len(known) else None
 
 
-def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike) -> Comparison:
+def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike, **more: Any) -> Comparison:
     """Return how two rankings of the same models agree."""
     found = robust.rank_shift(first, second)
-    rho, largest = found.rho, float(found.largest)
-    return replace(
-        row, value=rho.value, low=rho.low, high=rho.high, statistic=largest, n=rho.n, status=rho.status
-    )
+    rho = found.rho
+    told = {"statistic": float(found.largest), "status": rho.status, **more}
+    return replace(row, value=rho.value, low=rho.low, high=rho.high, n=rho.n, **told)
 
 
 # --- between models ---------------------------------------------------------------------------------------------------
-def paired(
-    benchmark: Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
-) -> Iterator[Comparison]:
+def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]) -> Rows:
     """Yield the wanted pairs of models under every condition, on the instances both were scored on."""
     arms: dict[tuple[str, str | None, str], dict[str, Group]] = {}
     for each in groups:
@@ -144,84 +128,84 @@ def paired(
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         for measure in ("mms", *PULLS.get(own[0].condition, ())) if pairs else ():
-            if measure == "mms":
-                resamples = _Resamples(_table(_items(own))[0], benchmark.stream("items"))
-            else:
-                found = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
-                resamples = _Resamples(_table(found, measure)[0], benchmark.stream("items"), "mean")
+            statistic: robust.Location = "trimmed_mean" if measure == "mms" else "mean"
+            frames = _items(own)
+            if measure != "mms":
+                frames = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
+            values, _ = _table(frames, measure)
+            resampled = _resampled(values, statistic, benchmark.stream("items"))
             for i, j in pairs:
                 row = replace(base, family="models_paired", measure=measure, a=own[i].model, b=own[j].model)
-                yield _paired(row, resamples, i, j)
+                yield _paired(row, values[[i, j]], resampled(i, j), statistic)
 
 
-class _Resamples:
-    """Resampled scores of models ``(models, instances)``: the instances of a pair are those of either of the two, and pairs
-    with the same instances share their resamples."""
+def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callable[[int, int], Floats]:
+    """Return the resampled scores ``(B, 2)`` of any two models; ``values`` are ``(models, instances)``.
 
-    def __init__(self, values: Floats, seed: int, statistic: robust.Location = "trimmed_mean") -> None:
-        self.values, self.seed, self.here, self.statistic = values, seed, ~np.isnan(values), statistic
-        self.drawn: dict[bytes, Floats] = {}
+    The instances of a pair are those of either of the two. Models with the same instances are resampled together.
+    """
+    here = ~np.isnan(values)
 
-    def of(self, i: int, j: int) -> tuple[Floats, Floats]:
-        """Return both scores ``(2,)`` and their resamples ``(B, 2)`` over what both were scored on."""
-        either = self.here[i] | self.here[j]
-        if (self.here[i] != self.here[j]).any():  # only what both were scored on may tell them apart
-            both = np.where(self.here[i] & self.here[j], self.values[[i, j]], np.nan)[:, either]
-            return robust.location(both, self.statistic), self._drawn(both)
-        key = either.tobytes()
-        if key not in self.drawn:
-            same = (self.here == either).all(axis=1)
-            scores = np.full((N_BOOT, len(self.values)), np.nan)
-            scores[:, same] = self._drawn(self.values[:, either][same])
-            self.drawn[key] = scores
-        return robust.location(self.values[[i, j]][:, either], self.statistic), self.drawn[key][:, [i, j]]
+    def drawn(rows: Floats) -> Floats:
+        return robust.resampled_locations(rows, statistic, n_boot=N_BOOT, seed=seed)
 
-    def _drawn(self, values: Floats) -> Floats:
-        return robust.resampled_locations(values, self.statistic, n_boot=N_BOOT, seed=self.seed)
+    @functools.cache
+    def alike(either: bytes) -> Floats:
+        known = np.frombuffer(either, dtype=bool)
+        same, scores = (here == known).all(axis=1), np.full((N_BOOT, len(values)), np.nan)
+        scores[:, same] = drawn(values[:, known][same])
+        return scores
+
+    def pair(i: int, j: int) -> Floats:
+        if (here[i] == here[j]).all():
+            return alike(here[i].tobytes())[:, [i, j]]
+        # Only what both were scored on may distinguish them.
+        both = np.where(here[i] & here[j], values[[i, j]], np.nan)
+        return drawn(both[:, here[i] | here[j]])
+
+    return pair
 
 
-def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
+def _paired(row: Comparison, values: Floats, drawn: Floats, statistic: robust.Location) -> Comparison:
     """p is Wald's, of difference / standard error, the latter from the percentile interval; exact up to 12 instances.
 
     Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often far out.
     """
-    scores, drawn = resamples.of(i, j)
-    both = resamples.here[i] & resamples.here[j]
-    value, n = float(scores[0] - scores[1]), int(both.sum())
-    lost = lost_items(int(resamples.here[i].sum()), int(resamples.here[j].sum()), n)
+    here = ~np.isnan(values)
+    both = here.all(axis=0)
+    shared, n = values[:, both], int(both.sum())
+    scores = robust.location(shared, statistic)
+    value = float(scores[0] - scores[1])
+    lost = lost_items(int(here[0].sum()), int(here[1].sum()), n)
     row = replace(row, value=value if math.isfinite(value) else None, n=n, note=lost)
     if not n:
         return replace(row, status="no shared instances")
-    delta = drawn[:, 0] - drawn[:, 1]
-    found = resampling.difference(value, delta, "percentile", tolerance=1e-12, wald=True)
+    found = resampling.difference(value, drawn[:, 0] - drawn[:, 1], "percentile", tolerance=1e-12, wald=True)
     if found.low is None:
         return replace(row, status=OFTEN_UNDEFINED)
     if found.se is None or found.se <= 1e-12:
         return replace(row, status="no spread over resamples", p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        trimmed = robust.TRIMMED if resamples.statistic == "trimmed_mean" else 0.0
+        trimmed = robust.TRIMMED if statistic == "trimmed_mean" else 0.0
         wald = resampling.wald_p(value / found.se, n - 2 * int(trimmed * n + 1e-9) - 1)
         p: float | None = max(wald, exact.least_p(n))
         notes = (found.usable_note, lost)
     else:
-        shared = resamples.values[[i, j]][:, both][:, :, None]
+        one, two = shared[:, :, None]
+        p = exact.paired_p(one, two, lambda each: robust.location(each[:, :, 0], statistic))
         notes = (exact.NOTE, lost)
-        p = exact.paired_p(
-            shared[0], shared[1], lambda each: robust.location(each[:, :, 0], resamples.statistic)
-        )
     return replace(row, p=p, note="; ".join(each for each in notes if each))
 
 
-def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield the rank of every complete model with the central 95 % of its ranks over resamples."""
     for base, every in _scored(groups, whole=False):
         row = replace(base, family="rank", measure="mms")
         own = [group for group in every if group.incomplete is None]
         for group in (each for each in every if each.incomplete is not None):
-            yield replace(
-                row, model=group.model, n=averages(group).items.height, status=str(group.incomplete)
-            )
+            n = measures.averages(group).items.height
+            yield replace(row, model=group.model, n=n, status=str(group.incomplete))
         if not own:
             continue
         values, _ = _table(_items(own))
@@ -230,12 +214,12 @@ def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
         for place, group in enumerate(own):
             yield replace(
                 row, model=group.model, value=float(found.observed[place]), low=float(found.low[place]),
-                high=float(found.high[place]), n=averages(group).items.height,
+                high=float(found.high[place]), n=measures.averages(group).items.height,
                 note=f"first in {100 * found.share[place, 0]:.0f} % of resamples",
             )  # fmt: skip
 
 
-def related(benchmark: Bound) -> Mapping[str, frozenset[str]]:
+def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
     """Return {model: the instances that show an analyst of its family}.
 
     Families are those of the study file. Analysts, and models without a stated family, get theirs by name, where it is that
@@ -243,10 +227,8 @@ def related(benchmark: Bound) -> Mapping[str, frozenset[str]]:
     """
     by_family: dict[str, set[str]] = {}
     for instance in benchmark.items:
-        for analyst in instance.analysts:
-            family = published_family(analyst.model_id)
-            if family != UNKNOWN:
-                by_family.setdefault(family, set()).add(instance.item_id)
+        for family in {published_family(analyst.model_id) for analyst in instance.analysts} - {UNKNOWN}:
+            by_family.setdefault(family, set()).add(instance.item_id)
     found = {}
     for spec in benchmark.context.study.models:
         own = {name.lower() for name in (spec.family, published_family(spec.model or spec.name)) if name}
@@ -254,7 +236,7 @@ def related(benchmark: Bound) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def overlap(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
     kin = related(benchmark)
     for base, own in _scored(groups):
@@ -263,35 +245,31 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
             base, measure="mms", a="instances with an analyst of its family", b="instances without"
         )
         for group in own:
-            items = averages(group).items
+            items = measures.averages(group).items
             shown = np.array([name in kin.get(group.model, ()) for name in items["item_id"]], dtype=np.bool_)
-            values = items["mms"].to_numpy()
-            yield _ranksum(replace(within, model=group.model), values[shown], values[~shown])
+            yield _ranksum(replace(within, model=group.model), items["mms"].to_numpy(), shown)
         has_kin = np.array([bool(kin.get(group.model)) for group in own])
         between = replace(base, a="models with an analyst of their family", b="models without")
+        yield _ranksum(replace(between, measure="mms"), robust.location(_table(_items(own))[0]), has_kin)
         t2, mas = _means(own, "social_robustness"), _means(own, "mas")
         line = regression(mas, t2) if not np.isnan(mas).any() else None
-        left = None if line is None or line.slope is None else t2 - line.slope * mas
-        for name, scores in (("mms", robust.location(_table(_items(own))[0])), ("t2 residual", left)):
-            if scores is not None:
-                yield _ranksum(replace(between, measure=name), scores[has_kin], scores[~has_kin])
+        if line is not None and line.slope is not None:
+            yield _ranksum(replace(between, measure="t2 residual"), t2 - line.slope * mas, has_kin)
 
 
-def _ranksum(row: Comparison, first: Floats, second: Floats) -> Comparison:
-    found = mann_whitney(first, second)
-    return replace(
-        row, value=found.r, statistic=found.u, p=found.p, n=found.n_first + found.n_second, status=found.status,
-        note=f"{found.n_first} against {found.n_second}; {found.method}",
-    )  # fmt: skip
+def _ranksum(row: Comparison, values: Floats, shown: Any) -> Comparison:
+    found = mann_whitney(values[shown], values[~shown])
+    note = f"{found.n_first} against {found.n_second}; {found.method}"
+    n = found.n_first + found.n_second
+    return replace(row, value=found.r, statistic=found.u, p=found.p, n=n, status=found.status, note=note)
 
 
 # --- how firm a ranking is --------------------------------------------------------------------------------------------
-def rankings(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def rankings(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how rankings agree over every two domains, without a domain, over ways to average, and by MMS and MAS."""
     for base, own in _scored(groups, least=2):
         values, ids = _table(_items(own))
-        frames = [averages(group).items.select("item_id", "domain") for group in own]
-        domain_of = dict(row for frame in frames for row in frame.iter_rows())
+        domain_of = dict(pl.concat([f.select("item_id", "domain") for f in _items(own)]).iter_rows())
         domains, whole = np.array([domain_of[name] for name in ids]), robust.location(values)
         there = [domain for domain in DOMAINS if (domains == domain).any()]
         of_domain = {domain: robust.location(values[:, domains == domain]) for domain in there}
@@ -311,22 +289,24 @@ def rankings(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 def _spread(scores: Floats) -> float:
     known = scores[~np.isnan(scores)]
-    return float(known.max() - known.min()) if len(known) else math.nan
+    return float(np.ptp(known)) if len(known) else math.nan
 
 
 # --- what judges grade ------------------------------------------------------------------------------------------------
-def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def components(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield the principal components of the judged dimensions, over models and over instances."""
     for base, own in _scored(groups):
         for level, rows in (("models", _grades(own)), ("instances", _every_grade(own))):
             whole = rows[~np.isnan(rows).any(axis=1)]
-            found = pca(whole) if len(whole) else None
-            for place, share in enumerate(found.explained if found else ()):
-                weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)  # type: ignore[union-attr]
+            if not len(whole):
+                continue
+            found = pca(whole)
+            for place, share in enumerate(found.explained):
+                weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
                 heavy = sorted(weights, key=lambda each: (-round(abs(each[1]), 9), each[0]))[:3]
                 yield replace(
                     base, family="pca", measure=f"judged dimensions over {level}", a=f"component {place + 1}",
-                    value=float(share), n=found.n, status=found.status,  # type: ignore[union-attr]
+                    value=float(share), n=found.n, status=found.status,
                     note=", ".join(f"{name} {weight:+.2f}" for name, weight in heavy),
                 )  # fmt: skip
 
@@ -340,16 +320,15 @@ def _grades(groups: Sequence[Group]) -> Floats:
     return np.concatenate([f.select(_JUDGED).mean().to_numpy().astype(np.float64) for f in _items(groups)])
 
 
-def ability_checks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield ρ of judged dimensions within and between abilities, and what each alternative map changes."""
     ability_of = [next(name for name, own in NOTEBOOK.items() if each in own) for each in JUDGE_DIMENSIONS]
-    pairs = list(combinations(range(len(JUDGE_DIMENSIONS)), 2))
-    same = np.array([ability_of[i] == ability_of[j] for i, j in pairs])
+    one, two = np.array(list(combinations(range(len(JUDGE_DIMENSIONS)), 2))).T
+    same = np.array([ability_of[i] == ability_of[j] for i, j in zip(one, two, strict=True)])
     for base, own in _scored(groups):
         rows = _every_grade(own)
         rows = rows[~np.isnan(rows).any(axis=1)]
-        one, two = (rows.T[[pair[k] for pair in pairs]] for k in (0, 1))
-        rho = spearman_rows(one, two).rho if len(rows) >= 3 else np.empty(0)
+        rho = spearman_rows(rows.T[one], rows.T[two]).rho if len(rows) >= 3 else np.empty(0)
         for name, here in (("within abilities", same), ("between abilities", ~same)) if len(rho) else ():
             yield replace(
                 base, family="ability_rho", measure=name, value=float(rho[here].mean()), low=float(rho[here].min()),
@@ -357,22 +336,18 @@ def ability_checks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compar
             )  # fmt: skip
         if np.isnan(_grades(own)).any():
             continue
-        grades = [
-            {n: frame[f"judged_{n}"].to_numpy().astype(np.float64) for n in JUDGE_DIMENSIONS}
-            for frame in _items(own)
-        ]
+        grades = [dict(zip(JUDGE_DIMENSIONS, _every_grade([each]).T, strict=True)) for each in own]
         usual = [abilities(each) for each in grades]
         for dimension, ability in ALTERNATIVES.items():
             other = [abilities(each, moved_map(dimension)) for each in grades]
             mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
-            changed = sum(
-                _mode(x["dominant"]) != _mode(y["dominant"]) for x, y in zip(usual, other, strict=True)
-            )
+            modes = [[_mode(each["dominant"]) for each in found] for found in (usual, other)]
+            changed = float(sum(a != b for a, b in zip(*modes, strict=True)))
             row = replace(
                 base, family="ability_map", measure="mas", a=f"{dimension} to {ability}", b="notebook"
             )
             note = "statistic: models whose dominant ability changes"
-            yield replace(_by_rank(row, *mas), statistic=float(changed), note=note)
+            yield _by_rank(row, *mas, statistic=changed, note=note)
 
 
 def _mode(names: Any) -> str:
@@ -380,26 +355,27 @@ def _mode(names: Any) -> str:
     return str(values[counts.argmax()])
 
 
-def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how the mean grade in each judged dimension goes with adversarial Δ and pull over models; p by Bonferroni."""
-    found: dict[Comparison, list[tuple[Group, tuple[float, float]]]] = {}
+    found: dict[Comparison, list[tuple[Group, float, float]]] = {}
     for base, arms in _models(groups):
         if ADVERSARIAL not in arms or np.isnan(_grades([arms[NORMAL]])).any():
             continue
-        both = scored_twice(averages(arms[ADVERSARIAL]), averages(arms[NORMAL]))
+        both = measures.scored_twice(measures.averages(arms[ADVERSARIAL]), measures.averages(arms[NORMAL]))
         change, pull = _mean(both["mms"] - both["normal"]), _both_pulls(benchmark, arms)[0].value
         if change is not None:
-            told = arms[NORMAL], (change, math.nan if pull is None else pull)
-            found.setdefault(replace(base, model=None, condition=NORMAL), []).append(told)
+            row = arms[NORMAL], change, math.nan if pull is None else pull
+            found.setdefault(replace(base, model=None, condition=NORMAL), []).append(row)
     for base, models in found.items():
-        grades = _grades([group for group, _ in models]).T
-        for place, name in enumerate(("adversarial_delta", "pull_crowd")):
-            values = np.array([both[place] for _, both in models])
-            if len(models) >= 2 and not np.isnan(values).any():
-                yield from _predictors(grades, values, replace(base, a=name))
+        own, *columns = zip(*models, strict=True)
+        for name, values in zip(
+            ("adversarial_delta", "pull_crowd"), np.array(columns, np.float64), strict=True
+        ):
+            if len(own) >= 2 and not np.isnan(values).any():
+                yield from _predictors(_grades(own).T, values, replace(base, a=name))
 
 
-def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Comparison]:
+def _predictors(grades: Floats, change: Floats, base: Comparison) -> Rows:
     changes = np.broadcast_to(change, grades.shape)
     found = spearman_rows(grades, changes)
     without = [
@@ -422,7 +398,7 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Co
         yield row
 
 
-def ceiling(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how T1 goes over models with the share of claims that are never changed: whether tier 1 has a ceiling."""
     for base, own in _scored(groups, least=3):
         never, t1 = 1 - _means(own, "change_rate"), _means(own, "reflective_updating")
@@ -436,7 +412,7 @@ def ceiling(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 
 # --- the claim of the title -------------------------------------------------------------------------------------------
-def size_slopes(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how scores grow with size within families, and evaluation minus control."""
     known = {spec.name: spec for spec in benchmark.context.study.models}
     for base, own in _scored(groups):
@@ -448,9 +424,7 @@ def size_slopes(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compariso
             yield from slope_rows(base, size, scores, [spec.family or spec.name for spec in specs])
 
 
-def slope_rows(
-    base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]
-) -> Iterator[Comparison]:
+def slope_rows(base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]) -> Rows:
     """Yield a row per score, and of evaluation minus control: by how much a tenfold size raises it within families."""
     row = replace(base, family="size_slope", a="log10 of params_b")
     for name, values in {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}.items():
@@ -484,13 +458,15 @@ def within_slope(
 
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
-def nudges(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def nudges(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how much more is revised privately on the structured questions than on a generic nudge."""
     for base, arms in _models(groups):
         if NUDGED not in arms:
             continue
-        asked = (averages(arms[name]).items for name in (NORMAL, NUDGED))
-        frames = [items.select("item_id", "self_revision_rate") for items in asked]
+        frames = [
+            measures.averages(arms[name]).items.select("item_id", "self_revision_rate")
+            for name in (NORMAL, NUDGED)
+        ]
         both = frames[0].join(frames[1], on="item_id", suffix="_generic").sort("item_id").drop_nulls()
         one, two = (both[name].to_numpy() for name in both.columns[1:])
         row = replace(
@@ -499,9 +475,8 @@ def nudges(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
         if len(one) < 2:
             yield replace(row, status="fewer than two instances under both")
             continue
-        found = resampled_means(
-            (one - two)[:, None], N_BOOT, benchmark.stream("items"), signed=True
-        ).estimate(0, "", "")
+        means = measures.resampled_means((one - two)[:, None], N_BOOT, benchmark.stream("items"), signed=True)
+        found = means.estimate(0, "", "")
         p = exact.exchange_p(one - two) if len(one) <= exact.MOST_SWAPPED else None
         if p is None and found.sem:
             p = resampling.wald_p((found.value or 0.0) / found.sem, len(one) - 1)
@@ -511,19 +486,20 @@ def nudges(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
         )  # fmt: skip
 
 
-def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and what moves it."""
     for base, arms in _models(groups, whole=False):
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        if missing := [
-            why for name in (NORMAL, ADVERSARIAL) if name in arms and (why := arms[name].incomplete)
-        ]:
+        lacks = [arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms]
+        if missing := [why for why in lacks if why]:
             yield replace(row, n=0, status=missing[0])
             continue
         own = _habit(arms)
         if ADVERSARIAL not in arms:  # some habits show without it
             if own is not None:
-                yield replace(row, n=averages(arms[NORMAL]).items.height, verdict=own, status=NO_STATISTIC)
+                yield replace(
+                    row, n=measures.averages(arms[NORMAL]).items.height, verdict=own, status=NO_STATISTIC
+                )
             continue
         crowd, arguments = _both_pulls(benchmark, arms)
         yield replace(
@@ -533,50 +509,45 @@ def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
         )  # fmt: skip
 
 
-def _both_pulls(benchmark: Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:
-    found = pulled(benchmark, ADVERSARIAL, arms)
+def _both_pulls(benchmark: measures.Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:
+    found = measures.pulled(benchmark, ADVERSARIAL, arms)
     return found["pull_crowd"], found["pull_arguments"]
 
 
 def _habit(arms: Mapping[str, Group]) -> str | None:
-    normal, asked = averages(arms[NORMAL]), arms[NORMAL].asked
+    normal, asked = measures.averages(arms[NORMAL]), arms[NORMAL].asked
     shares = {name: _mean(normal.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
     return habit({**shares, "coverage": normal.scored / asked if asked else None})
 
 
-def _contrast(family: str, compute: Any, words: str, correction: Any = None, **more: Any) -> Contrast:
-    within = more.pop("within", ("family", "measure"))
-    return Contrast(family, compute, correction, within, words=words, **more)
-
-
 CONTRASTS: tuple[Contrast, ...] = (
-    _contrast(
-        "models_paired", paired, "Difference of MMS, or of a pull, between two models, instances resampled for both.",
-        "holm", within=(*_OWN, "measure"), between_models=True, pairs=True, version="4",
+    Contrast(
+        "models_paired", paired, "holm", (*_OWN, "measure"), between_models=True, pairs=True, version="4",
+        words="Difference of MMS, or of a pull, between two models, instances resampled for both.",
     ),
-    _contrast(
-        "analyst_overlap", overlap, "Whether models score otherwise where they meet an analyst of their own family.",
-        "holm", within=(*_OWN, "measure", "a"), version="2",
+    Contrast(
+        "analyst_overlap", overlap, "holm", (*_OWN, "measure", "a"), version="2",
+        words="Whether models score otherwise where they meet an analyst of their own family.",
     ),
-    _contrast("rank", ranks, "Rank by MMS with the central 95 % of its ranks over resamples."),
-    _contrast(
-        "cross_domain", rankings, "Agreement of rankings by domain, without a domain, by average, and by MMS and MAS.",
-        paper="Tables S5, S6, S8", version="2",
+    Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
+    Contrast(
+        "cross_domain", rankings, None, paper="Tables S5, S6, S8", version="2",
+        words="Agreement of rankings by domain, without a domain, by average, and by MMS and MAS.",
     ),
-    _contrast("pca", components, "Principal components of the judged dimensions."),
-    _contrast("ability_rho", ability_checks, "Judged dimensions within and between abilities; other maps."),
-    _contrast(
-        "size_slope", size_slopes,
-        "By how much a tenfold size raises a score within families, and evaluation more than control.", "holm",
-        within=_OWN, unit="models",
+    Contrast("pca", components, None, words="Principal components of the judged dimensions."),
+    Contrast("ability_rho", ability_checks, None, words="Judged dimensions within and between abilities; other maps."),
+    Contrast(
+        "size_slope", size_slopes, "holm", _OWN, unit="models",
+        words="By how much a tenfold size raises a score within families, and evaluation more than control.",
     ),
-    _contrast("zero_change", ceiling, "Whether T1 has a ceiling.", "holm", within=_OWN, unit="models"),
-    _contrast("nudge", nudges, "What the structured questions add to private revision.", "holm", within=_OWN),
-    _contrast(
-        "cognitive_map", cognitive_map, "Pulls of statistic and arguments under an inverted consensus, named.", version="4",
+    Contrast("zero_change", ceiling, "holm", _OWN, unit="models", words="Whether T1 has a ceiling."),
+    Contrast("nudge", nudges, "holm", _OWN, words="What the structured questions add to private revision."),
+    Contrast(
+        "cognitive_map", cognitive_map, None, version="4",
+        words="Pulls of statistic and arguments under an inverted consensus, named.",
     ),
-    _contrast(
-        "predictor", predictors, "Which judged dimension goes with adversarial change.", within=(*_OWN, "a"),
-        unit="models", version="2",
+    Contrast(
+        "predictor", predictors, None, (*_OWN, "a"), unit="models", version="2",
+        words="Which judged dimension goes with adversarial change.",
     ),
 )  # fmt: skip

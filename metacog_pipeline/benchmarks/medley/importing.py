@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, NORMAL, NUDGED, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.panel import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
-from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.read import parse_reply, unreadable
+from metacog_pipeline.benchmarks.medley.rules import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.import_cells import RowError, shown
 from metacog_pipeline.interchange.import_rules import RowRules, Seen, Texts
@@ -34,9 +34,9 @@ from metacog_pipeline.sources import read_objects
 class Rows(RowRules):
     """A row names an instance and holds raw replies; nothing in it can be right or wrong."""
 
-    condition = NORMAL
+    condition = items.NORMAL
     checks = ()
-    all_steps = STEPS
+    all_steps = items.STEPS
     also: ClassVar = {"instance_id": "item_id"}
     item_word = "instance"
     usual: ClassVar = {
@@ -48,41 +48,47 @@ class Rows(RowRules):
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
-        self._applicable = {name: {i.item_id for i in applicable(self.items, name)} for name in EVERY}
+        self._applicable = {name: {i.item_id for i in applicable(self.items, name)} for name in items.EVERY}
 
     @property
     def name(self) -> str:
         """The benchmark."""
-        return BENCHMARK
+        return items.BENCHMARK
 
     def expected(self) -> Mapping[str, frozenset[str]]:
         """Return the instances of the study's conditions."""
-        named = [each.name for each in self.benchmark.conditions()] or [NORMAL]
+        named = [each.name for each in self.benchmark.conditions()] or [items.NORMAL]
         return {name: frozenset(self._applicable[name]) for name in named}
 
     def condition_named(self, text: str) -> str:
         """Return one of the published conditions."""
         name = text.strip().casefold()
-        if name not in EVERY:
-            raise RowError(f"condition {shown(text)} is none of {', '.join(EVERY)}")
+        if name not in items.EVERY:
+            raise RowError(f"condition {shown(text)} is none of {', '.join(items.EVERY)}")
         return name
 
-    def check_asked(self, item: Instance, condition: str) -> None:
+    def check_asked(self, item: items.Instance, condition: str) -> None:
         """Raise `RowError` where an instance is not put to a condition."""
         if item.item_id not in self._applicable[condition]:
             raise RowError(f"instance {item.item_id} is not asked under {condition}")
 
-    def steps(self, item: Instance, condition: str) -> tuple[str, ...]:
+    def steps(self, item: items.Instance, condition: str) -> tuple[str, ...]:
         """Return all three."""
-        return STEPS
+        return items.STEPS
 
-    def needed(self, item: Instance, condition: str) -> tuple[str, ...]:
+    def needed(self, item: items.Instance, condition: str) -> tuple[str, ...]:
         """Return the steps a condition has for itself: the first two are those of the normal one."""
-        return STEPS if condition == NORMAL else STEPS[1:2] if condition == NUDGED else STEPS[-1:]
+        return (
+            items.STEPS
+            if condition == items.NORMAL
+            else items.STEPS[1:2]
+            if condition == items.NUDGED
+            else items.STEPS[-1:]
+        )
 
-    def seen(self, item: Instance, condition: str, texts: Texts) -> Seen:
+    def seen(self, item: items.Instance, condition: str, texts: Texts) -> Seen:
         """Return which replies will not count, and why."""
-        found = [(step, _unreadable(item, text)) for step, text in texts.items()]
+        found = [(step, unreadable(item, parse_reply(text), text)) for step, text in texts.items()]
         if len(found) > 1:  # a row of all steps: one that is in it alone may be all there is
             blank = [step for step in self.needed(item, condition) if step not in texts]
             found += [(step, "is blank: this instance counts as unanswered, no other") for step in blank]
@@ -92,19 +98,10 @@ class Rows(RowRules):
 
 IMPORTER = importer_of(Rows)
 
-
-def _unreadable(item: Instance, text: str) -> str | None:
-    reply = parse_reply(text)
-    if is_error(reply):
-        return "holds no JSON object"
-    rated = (claim_confidence(reply, claim.claim_id, claim.claim_text) for claim in item.claims)
-    return "rates no claim" if all(value is None for value in rated) else None
-
-
 # --- result files of the authors' package -----------------------------------------------------------------------------
 #: What the package calls the steps, and its stages.
 _RESULT_STEPS = ("step_a", "step_b_private", "step_b_social")
-_STAGES = {"baseline": NORMAL}
+_STAGES = {"baseline": items.NORMAL}
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
@@ -119,8 +116,8 @@ def read_results(path: Path) -> list[dict[str, Any]]:
             continue
         if not isinstance(row.get("instance_id"), str) or not isinstance(replies, dict):
             raise SourceError(f"{line.where}: no instance_id with raw_responses; not a result file")
-        stage = str(row.get("stage") or NORMAL)
-        texts = {step: replies.get(name) for step, name in zip(STEPS, _RESULT_STEPS, strict=True)}
+        stage = str(row.get("stage") or items.NORMAL)
+        texts = {step: replies.get(name) for step, name in zip(items.STEPS, _RESULT_STEPS, strict=True)}
         told = {name: row.get(name) or {} for name in ("judged", "computed", "tier_scores")}
         head = {"instance_id": row["instance_id"], "condition": _STAGES.get(stage, stage)}
         found.append({**head, **texts, **told, "total_score": row.get("total_score")})
@@ -129,11 +126,11 @@ def read_results(path: Path) -> list[dict[str, Any]]:
 
 def write_rows(results: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows of `read_results` as a JSON Lines file that ``metacog import medley`` reads."""
-    keys = ("instance_id", "condition", *STEPS)
+    keys = ("instance_id", "condition", *items.STEPS)
     path.write_text("".join(json.dumps({key: row[key] for key in keys}) + "\n" for row in results), "utf-8")
 
 
-def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[Instance]) -> pl.DataFrame:
+def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items.Instance]) -> pl.DataFrame:
     """Return every stored number of a result file with the same computed from its replies and grades.
 
     Columns ``instance_id``, ``condition``, ``measure``, ``stored``, ``again``. Scored as the package does; a total of more
@@ -142,11 +139,12 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[Insta
     known = {instance.item_id: instance for instance in instances}
     if strange := {row["instance_id"] for row in results} - known.keys():
         raise SourceError(f"medley: {min(strange)!r} of the result file is not among the instances")
-    shown = [presented(known[row["instance_id"]], row["condition"], True) for row in results]
-    triples = [Triple(*(parse_reply(str(row[step] or "")) for step in STEPS)) for row in results]
-    inverted = [row["condition"] == "adversarial" for row in results]
     scores = score_triples(
-        shown, triples, [row["judged"] for row in results], REFERENCE, adversarial=inverted
+        [presented(known[row["instance_id"]], row["condition"], named=True) for row in results],
+        [Triple(*(parse_reply(str(row[step] or "")) for step in items.STEPS)) for row in results],
+        [row["judged"] for row in results],
+        REFERENCE,
+        adversarial=[row["condition"] == items.ADVERSARIAL for row in results],
     )
     rows = []
     for place, row in enumerate(results):

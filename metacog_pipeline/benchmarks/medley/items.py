@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
+
+from pydantic import Field, StrictFloat, StrictInt, ValidationError
 
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import AsJson
@@ -27,7 +29,7 @@ CLAIM_IDS = ("C1", "C2", "C3", "C4", "C5")
 LABELS = ("very_high", "high", "moderate", "low", "very_low")
 DIFFICULTIES = ("easy", "moderate", "hard")
 LARGEST = 1e100  # of a number in a file or a reply: its square stays finite
-KindT = TypeVar("KindT")
+Number = Annotated[StrictInt | StrictFloat, Field(ge=-LARGEST, le=LARGEST)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Claim:
 
     claim_id: str
     claim_text: str = ""
-    majority_strength: int | float | None = None
-    jsd_score: int | float | None = None
+    majority_strength: Number | None = None
+    jsd_score: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,7 @@ class Instance(Item):
 
     def changed(self, **parts: Any) -> Instance:
         """Return the instance with other values in some fields, unchecked."""
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_construct(**{**fields, **parts})
+        return self.model_copy(update=parts)
 
     @property
     def states_claims(self) -> bool:
@@ -135,66 +136,43 @@ def instance_from_published(
 
     Raises SourceError where a part that scoring rests on is missing or of the wrong type.
     """
-    name = _of({} if not isinstance(published, dict) else published, "instance_id", str, "an instance")
-    where = f"instance {name}"
-    given = _typed(published, dict, where)
-    claims = tuple(_claim(entry, where) for entry in _of(given, "key_claims", list, where))
-    if len({claim.claim_id for claim in claims}) < len(claims):
+    given = published if isinstance(published, dict) else {}
+    where = f"instance {given.get('instance_id')}"
+    told = {} if consensus is None else consensus
+    try:
+        found = Instance(
+            item_id=given.get("instance_id"),  # type: ignore[arg-type]
+            domain=given.get("domain"),  # type: ignore[arg-type]
+            vignette=given.get("vignette"),  # type: ignore[arg-type]
+            is_known_answer=bool(given.get("is_known_answer")),
+            is_error_detection=bool(given.get("is_error_detection")),
+            claims=tuple(_known(each, "claim_text") for each in given["key_claims"]),
+            analysts=tuple(map(_analyst, given.get("ensemble_outputs") or ())),
+            consensus=_known(told, "claim_confidences", "claim_details", "method"),
+            verified_wrong=frozenset(verified_wrong),
+            known_answer=known_answer,  # type: ignore[arg-type]
+            selected_models=tuple(selected_models),
+            dataset=dataset,
+            position=position,
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        part = ".".join(map(str, first["loc"]))
+        raise SourceError(f"{where}: {part}: {first['msg']}; fetch the source again") from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SourceError(f"{where}: not in the published layout ({error}); fetch the source again") from None
+    if len({claim.claim_id for claim in found.claims}) < len(found.claims):
         raise SourceError(f"{where}: a claim id is given twice in key_claims; each slot needs its own")
-    outputs = given.get("ensemble_outputs")
-    analysts = [] if outputs is None else _typed(outputs, list, f"{where}: ensemble_outputs")
-    told = _typed({} if consensus is None else consensus, dict, f"{where}: consensus")
-    known = None if known_answer is None else _typed(known_answer, dict, f"{where}: known answer")
-    parts = ("correct_answer", "target_wrong_claim")
-    return Instance(
-        item_id=name,
-        domain=_of(given, "domain", str, where),
-        vignette=_of(given, "vignette", str, where),
-        is_known_answer=bool(given.get("is_known_answer")),
-        is_error_detection=bool(given.get("is_error_detection")),
-        claims=claims,
-        analysts=tuple(_analyst(entry, where) for entry in analysts),
-        consensus=Consensus(
-            claim_confidences=_typed(told.get("claim_confidences") or {}, dict, f"{where}: claim_confidences"),
-            claim_details=_typed(told.get("claim_details") or {}, dict, f"{where}: claim_details"),
-            method=_typed(told.get("method") or "", str, f"{where}: method of the consensus"),
-        ),
-        verified_wrong=frozenset(_typed(each, str, f"{where}: verified-wrong claim") for each in verified_wrong),
-        known_answer=None if known is None else KnownAnswer(*(_of(known, part, str, where) for part in parts)),
-        selected_models=tuple(_typed(each, str, f"{where}: selected model") for each in selected_models),
-        dataset=dataset,
-        position=position,
-    )  # fmt: skip
+    return found
 
 
-def _claim(entry: object, where: str) -> Claim:
-    given = _typed(entry, dict, f"{where}: a claim")
-    numbers = [given.get(key) for key in ("majority_strength", "jsd_score")]
-    for value in numbers:
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST
-        ):
-            raise SourceError(
-                f"{where}: {str(value)[:40]!r} of a claim is no number that can be used; repair the file"
-            )
-    text = _typed(given.get("claim_text") or "", str, f"{where}: claim_text")
-    return Claim(_of(given, "claim_id", str, where), text, *numbers)
+def _known(entry: Any, *nullable: str) -> Any:
+    """Return an object without those of its fields that are null."""
+    return {key: value for key, value in entry.items() if value is not None or key not in nullable}
 
 
-def _analyst(entry: object, where: str) -> Analyst:
-    given = _typed(entry, dict, f"{where}: an analyst output")
-    response = given.get("response")
+def _analyst(entry: Any) -> Any:
+    response = entry.get("response")
     if isinstance(response, list):
         response = {"claim_level_assessments": response}
-    return Analyst(_of(given, "model_id", str, where), response if isinstance(response, dict) else {})
-
-
-def _of(given: dict[str, Any], key: str, kind: type[KindT], where: str) -> KindT:
-    return _typed(given.get(key), kind, f"{where}: {key}")
-
-
-def _typed(value: object, kind: type[KindT], what: str) -> KindT:
-    if not isinstance(value, kind):
-        found = "missing" if value is None else type(value).__name__
-        raise SourceError(f"{what} is {found}, not {kind.__name__}: fetch the source again")
-    return value
+    return {"model_id": entry.get("model_id"), "response": response if isinstance(response, dict) else {}}

@@ -1,9 +1,7 @@
 """What a model is shown of the others: analysts with positions in place of confidences, and the direction of a consensus.
 
 `presented` makes the instance of a condition: in which order the analysts come, under which names, which of them, and with
-which consensus. Both the prompts and the scores are made from that instance. ``authors``: as their package shows it, with
-the models' names in place of Analyst A, …, and the strength of a consensus by a standard deviation that published files
-lack: "weak" and "?" of all of them.
+which consensus. Both the prompts and the scores are made from that instance.
 """
 
 from __future__ import annotations
@@ -12,22 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    MAJORITY_METHOD,
-    SCALE,
-    label_median,
-    rated_labels,
-)
-from metacog_pipeline.benchmarks.medley.items import (
-    ADVERSARIAL,
-    DOSES,
-    EVERY,
-    STRIPPED,
-    Analyst,
-    Consensus,
-    Instance,
-    anonymised,
-)
+from metacog_pipeline.benchmarks.medley import items
+from metacog_pipeline.benchmarks.medley.construction import consensus as pool
 from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
 from metacog_pipeline.errors import StudyError
 
@@ -36,9 +20,8 @@ SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
 STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
 STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5  # of the analysts who hold the majority position
 STRIPPED_TO = 2
-STRIPPED_INSTANCES = (
-    50  # asked with two analysts (Section 5): those on which the models of the panel differ most
-)
+# Asked with two analysts (Section 5): those on which the models of the panel differ most.
+STRIPPED_INSTANCES = 50
 UNKNOWN = "?"
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
 _CERTIFIED = {"support": "majority supports", "oppose": "majority opposes"}
@@ -46,51 +29,52 @@ _OTHER_SIDE = {"support": "oppose", "oppose": "support"}
 _DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
 
 
-def applicable(instances: Sequence[Instance], condition: str) -> list[Instance]:
+def applicable(instances: Sequence[items.Instance], condition: str) -> list[items.Instance]:
     """Return the instances that are asked in a condition."""
-    if condition not in EVERY:
-        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(EVERY)}")
-    if condition == ADVERSARIAL:
+    if condition not in items.EVERY:
+        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(items.EVERY)}")
+    if condition == items.ADVERSARIAL:
         return [instance for instance in instances if instance.is_known_answer]
-    least = DOSES.get(condition, STRIPPED_TO if condition == STRIPPED else -1)
+    least = items.DOSES.get(condition, STRIPPED_TO if condition == items.STRIPPED else -1)
     able = [instance for instance in instances if len(instance.analysts) > least]
-    if condition != STRIPPED:
+    if condition != items.STRIPPED:
         return able
     most = sorted(able, key=lambda each: (-_division(each), each.item_id))[:STRIPPED_INSTANCES]
     named = {instance.item_id for instance in most}
     return [instance for instance in able if instance.item_id in named]
 
 
-def _division(instance: Instance) -> float:
+def _division(instance: items.Instance) -> float:
     """Return the mean JSD of the analysts over the claims: it is known before a model is asked."""
     known = [claim.jsd_score for claim in instance.claims if claim.jsd_score is not None]
     return round(sum(known) / len(known), 12) if known else -1.0  # equal but for rounding is equal
 
 
-def presented(instance: Instance, condition: str, authors: bool = False) -> Instance:
+def presented(instance: items.Instance, condition: str, *, named: bool = False) -> items.Instance:
     """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
 
     ``adversarial`` inverts the consensus and leaves the analysts alone; ``stripped`` keeps the two that were selected
     last, ``dose_K`` the K that were selected first, with a consensus of those shown by the rule of the published files.
+    ``named``: analysts under their models' names, as the authors' package shows them.
     """
     shown = instance
-    if condition == STRIPPED or condition in DOSES:
+    if condition == items.STRIPPED or condition in items.DOSES:
         ranked = {model: place for place, model in enumerate(instance.selected_models)}
         analysts = instance.analysts
         order = sorted(range(len(analysts)), key=lambda at: (ranked.get(analysts[at].model_id, -1), at))
-        kept = order[-STRIPPED_TO:] if condition == STRIPPED else order[: DOSES[condition]]
+        kept = order[-STRIPPED_TO:] if condition == items.STRIPPED else order[: items.DOSES[condition]]
         few = tuple(analysts[place] for place in sorted(kept))
-        rated = [rated_labels(analyst.response) for analyst in few]
-        consensus = label_median(rated, [claim.claim_id for claim in instance.claims])
+        rated = [pool.rated_labels(analyst.response) for analyst in few]
+        consensus = pool.label_median(rated, [claim.claim_id for claim in instance.claims])
         shown = instance.changed(analysts=few, consensus=consensus)
-    elif condition == ADVERSARIAL:
+    elif condition == items.ADVERSARIAL:
         shown = instance.changed(consensus=inverted(instance.consensus))
-    elif condition not in EVERY:
+    elif condition not in items.EVERY:
         applicable((), condition)  # raises
-    return shown if authors else anonymised(shown)
+    return shown if named else items.anonymised(shown)
 
 
-def inverted(consensus: Consensus) -> Consensus:
+def inverted(consensus: items.Consensus) -> items.Consensus:
     """Return the inverted consensus: c becomes 1 - c, support becomes opposition and the other way round."""
     turned = {
         claim: round(1 - value, _DIGITS) if (value := _finite(given)) is not None else given
@@ -103,15 +87,15 @@ def inverted(consensus: Consensus) -> Consensus:
             side, label = detail.get("majority_position"), detail.get("median_confidence")
             if isinstance(side, str):
                 detail["majority_position"] = _OTHER_SIDE.get(side, side)
-            if isinstance(label, str) and label in SCALE:
-                detail["median_confidence"] = SCALE[-1 - SCALE.index(label)]
+            if isinstance(label, str) and label in pool.SCALE:
+                detail["median_confidence"] = pool.SCALE[-1 - pool.SCALE.index(label)]
             if isinstance(counts := detail.get("position_distribution"), dict):
                 detail["position_distribution"] = {_OTHER_SIDE.get(one, one): n for one, n in counts.items()}
         details[claim] = detail
-    return Consensus(turned, details, consensus.method)
+    return items.Consensus(turned, details, consensus.method)
 
 
-def turned_visibly(instance: Instance) -> int:
+def turned_visibly(instance: items.Instance) -> int:
     """Return how many claims of an instance show another direction when the consensus is inverted."""
     given, turned = instance.consensus, inverted(instance.consensus)
     return sum(direction(given, c.claim_id) != direction(turned, c.claim_id) for c in instance.claims)
@@ -123,61 +107,44 @@ def position(confidence: object) -> str:
     return _POSITION_OF.get(str(confidence).lower().strip(), UNCERTAIN)
 
 
-def masked_analysts(instance: Instance, *, authors: bool = False) -> list[dict[str, Any]]:
-    """Return what is shown of each analyst: its name, and its reply with positions for confidences.
-
-    ``authors``: as the package prints it, positions last and the reply under a key of its own.
-    """
-    found = []
+def masked_analysts(instance: items.Instance) -> list[dict[str, Any]]:
+    """Return what is shown of each analyst: its name, and its reply with positions for confidences."""
+    found, key = [], "claim_level_assessments"
     for analyst in instance.analysts:
-        response, key = analyst.response, "claim_level_assessments"
-        items = response.get(key)
-        masked = [
-            _masked_item(each, authors) if isinstance(each, dict) else each for each in claim_items(response)
-        ]
-        claims: dict[str, Any] = {key: masked} if isinstance(items, list) else {}
-        if authors:
-            found.append({"model_id": analyst.model_id, "response": {**response, **claims}})
-        else:
-            rest = {name: told for name, told in response.items() if name not in ("analyst", "model_id", key)}
-            found.append({"analyst": analyst.model_id, **rest, **claims})
+        response = analyst.response
+        shown = {name: told for name, told in response.items() if name not in ("analyst", "model_id", key)}
+        if isinstance(response.get(key), list):
+            shown[key] = [_masked(each) if isinstance(each, dict) else each for each in claim_items(response)]
+        found.append({"analyst": analyst.model_id, **shown})
     return found
 
 
-def _masked_item(item: Mapping[str, Any], authors: bool) -> dict[str, Any]:
-    told = position(item.get("confidence", ""))
-    shown = {key: value for key, value in item.items() if key != "confidence"}
-    if authors:
-        return {**shown, "position": told}
-    shown.pop("position", None)
+def _masked(item: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {key: value for key, value in item.items() if key not in ("confidence", "position")}
     # The position comes before the reasons, as the confidence did.
     head: dict[str, Any] = {key: shown.pop(key) for key in ("claim_id", "claim_text") if key in shown}
-    return {**head, "position": told, **shown}
+    return {**head, "position": position(item.get("confidence", "")), **shown}
 
 
-def masked_consensus(consensus: Consensus, authors: bool = False) -> dict[str, Any]:
+def masked_consensus(consensus: items.Consensus) -> dict[str, Any]:
     """Return what is shown of a consensus: its method, and of each claim direction, strength and number of raters."""
     summary = {}
     for claim in consensus.claim_confidences:
         told = consensus.claim_details.get(claim)
-        strength, raters = _agreement(told if isinstance(told, dict) else {}, authors)
-        shown = {
-            "direction": direction(consensus, claim),
-            "agreement_strength": strength,
-            "n_analysts": raters,
-        }
-        summary[claim] = shown
+        strength, raters = _agreement(told if isinstance(told, dict) else {})
+        shown = {"direction": direction(consensus, claim), "agreement_strength": strength}
+        summary[claim] = {**shown, "n_analysts": raters}
     return {"method": consensus.method or "jackknife_median", "claim_summary": summary}
 
 
-def direction(consensus: Consensus, claim: str) -> str:
+def direction(consensus: items.Consensus, claim: str) -> str:
     """Return the direction that is shown of a claim.
 
     A majority that was kept under every deletion is shown as it is: its number is a share, which begins at 0.54. Other
     numbers represent labels, of which high and very high support, low and very low oppose.
     """
     detail = consensus.claim_details.get(claim)
-    if consensus.method == MAJORITY_METHOD and isinstance(detail, dict) and "stable" in detail:
+    if consensus.method == pool.MAJORITY_METHOD and isinstance(detail, dict) and "stable" in detail:
         side = detail.get("majority_position") if detail["stable"] is True else None
         return _CERTIFIED.get(side, "divided") if isinstance(side, str) else "divided"
     value = _finite(consensus.claim_confidences.get(claim))
@@ -188,23 +155,20 @@ def direction(consensus: Consensus, claim: str) -> str:
     return "majority opposes" if value <= OPPOSED_TO else "divided"
 
 
-def _agreement(detail: Mapping[str, Any], authors: bool) -> tuple[str, object]:
-    """Return strength and number of raters."""
-    if not authors:
-        raters, majority = _finite(detail.get("total_analysts")), _finite(detail.get("majority_strength"))
-        if raters and majority is not None:
-            share = majority / raters
-            strength = (
-                "strong" if share >= STRONG_SHARE else "moderate" if share >= MODERATE_SHARE else "weak"
-            )
-            return strength, detail["total_analysts"]
+def _agreement(detail: Mapping[str, Any]) -> tuple[str, object]:
+    """Return strength and number of raters, from the majority's share or else, as in the package, from a deviation."""
+    raters, majority = _finite(detail.get("total_analysts")), _finite(detail.get("majority_strength"))
+    if raters and majority is not None:
+        share = majority / raters
+        strength = "strong" if share >= STRONG_SHARE else "moderate" if share >= MODERATE_SHARE else "weak"
+        return strength, detail["total_analysts"]
     deviation = _finite(detail.get("std"))
     if deviation is None or deviation >= MODERATE_BELOW:
         return "weak", detail.get("n_analysts", UNKNOWN)
     return "strong" if deviation < STRONG_BELOW else "moderate", detail.get("n_analysts", UNKNOWN)
 
 
-def held(analyst: Analyst, claim_id: str) -> str:
+def held(analyst: items.Analyst, claim_id: str) -> str:
     """Return the position an analyst takes on a claim: supports, opposes or uncertain; ``?`` where it rates it nowhere."""
     item = claim_item(analyst.response, claim_id)
     if item is None:

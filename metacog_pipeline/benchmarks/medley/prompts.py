@@ -1,47 +1,24 @@
 """The words a model is sent and the three calls of an instance: alone, reviewing its own answer, after reading others.
 
 Each call is a context of its own: B-private and B-social know of step A what its reply says, quoted whole. A text of a
-wording holds places to fill in, ``{{vignette}}`` and the like. With fences every filled-in text is quoted: it is between a
-first and a last line that carry a mark made from the text itself, so no text can hold the line that ends it.
-
-``wording = "reference"`` takes the words of the installed package medley-bench, a folder those of a copy of it. Its texts
-are read as literals; nothing of it is imported or run, and nothing of it is shipped.
+wording holds places to fill in, ``{{vignette}}`` and the like. Every filled-in text is quoted: it is between a first and a
+last line that carry a mark made from the text itself, so no text can hold the line that ends it.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
-import importlib.metadata
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
-from typing import Any
 
 from metacog_pipeline.asking.types import Ask
-from metacog_pipeline.benchmarks.medley.items import (
-    B_PRIVATE,
-    B_SOCIAL,
-    CLAIM_IDS,
-    DIFFICULTIES,
-    LABELS,
-    MINIMAL,
-    NUDGED,
-    STEP_A,
-    STEPS,
-    Instance,
-)
-from metacog_pipeline.benchmarks.medley.presentation import (
-    masked_analysts,
-    masked_consensus,
-    presented,
-)
-from metacog_pipeline.benchmarks.medley.read import DIMENSION_OF
+from metacog_pipeline.benchmarks.medley import items
+from metacog_pipeline.benchmarks.medley.presentation import masked_analysts, masked_consensus, presented
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
@@ -50,15 +27,15 @@ MODES = ("json_schema", "text")
 ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
-STEP_OF = {**{step: step for step in STEPS}, BARE: B_SOCIAL, GENERIC: B_PRIVATE}
+STEP_OF = {**{step: step for step in items.STEPS}, BARE: items.B_SOCIAL, GENERIC: items.B_PRIVATE}
 _WORDS = ("scale", "claims", "claims_again")
 _OPTIONAL = ("scale", "given_claims_again")
 _TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *STEP_OF)
 # What a text must hold. Besides it may hold the claims and `_WORDS`: a private step never shows the others.
 _NEEDED: Mapping[str, tuple[str, ...]] = {
-    STEP_A: ("vignette",),
-    B_PRIVATE: ("vignette", "step_a"),
-    B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
+    items.STEP_A: ("vignette",),
+    items.B_PRIVATE: ("vignette", "step_a"),
+    items.B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
     GENERIC: ("vignette", "step_a"),
     BARE: ("vignette", "step_a", "analysts"),
 }
@@ -70,63 +47,48 @@ Part = tuple[str, str | None]  # words, then the name of what is filled in after
 
 @dataclass(frozen=True)
 class Wording:
-    """Every text of a study's prompts.
-
-    ``system`` is the system message of every call, ``""`` for none; ``fences`` whether what is filled in is marked off as a
-    quotation. ``authors``: analysts and consensus are printed as the authors' package does.
-    """
+    """Every text of a study's prompts; ``system`` is the system message of every call, ``""`` for none."""
 
     id: str
     texts: Mapping[str, str]
     system: str = ""
-    fences: bool = True
-    authors: bool = False
 
     @property
     def digest(self) -> str:
         """SHA-256 over all texts: equal digests mean equal words."""
-        return sha256_hex(canonical_json([self.system, self.fences, sorted(self.texts.items())]))
+        # True is of a setting that is gone: without it, answers kept under these words would be asked again.
+        return sha256_hex(canonical_json([self.system, True, sorted(self.texts.items())]))
 
-    def messages(self, step: str, item: Instance, material: Mapping[str, str]) -> tuple[Message, ...]:
+    def messages(self, step: str, item: items.Instance, material: Mapping[str, str]) -> tuple[Message, ...]:
         """Return the messages of a step about an instance, with the places of its text filled in."""
         listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
         everything = {"vignette": item.vignette, "claim_list": listed, **material}
-        quote = fenced if self.fences else lambda name, text: without_surrogates(text)
-        parts = self._parts(step, item.states_claims)
-        text = "".join(w + ("" if name is None else quote(name, everything[name])) for w, name in parts)
+        parts = _parts(tuple(self.texts.items()), step, item.states_claims)
+        text = "".join(
+            words + ("" if name is None else fenced(name, everything[name])) for words, name in parts
+        )
         return (*((Message("system", self.system),) if self.system else ()), Message("user", text))
 
     def read(self, step: str, given: bool, message: str) -> dict[str, str] | None:
-        """Return what a message of this step was filled with, by name; None where it is no such message.
-
-        Without fences a text ends where the words that follow it begin.
-        """
+        """Return what a message of this step was filled with, by name; None where it is no such message."""
         found: dict[str, str] = {}
-        parts = self._parts(step, given)
         place = 0
-        for number, (words, name) in enumerate(parts):
+        for words, name in _parts(tuple(self.texts.items()), step, given):
             if not message.startswith(words, place):
                 return None
             place += len(words)
             if name is None:
                 continue
-            start, last = place, parts[number + 1][0]
-            if self.fences:
-                begin = _BEGIN.match(message, place)
-                if begin is None or begin[1] != name:
-                    return None
-                start, last = begin.end(), _end(name, begin[2])
-            end = message.find(last, start) if last else len(message)
+            begin = _BEGIN.match(message, place)
+            if begin is None or begin[1] != name:
+                return None
+            last = _end(name, begin[2])
+            end = message.find(last, begin.end())
             if end < 0:
                 return None
-            found.setdefault(name, message[start:end])
-            place = end + (len(last) if self.fences else 0)
+            found.setdefault(name, message[begin.end() : end])
+            place = end + len(last)
         return found if place == len(message) else None
-
-    def _parts(self, step: str, given: bool) -> tuple[Part, ...]:
-        if step not in self.texts:
-            raise StudyError(f"medley: the wording {self.id!r} has no text {step}; leave out the condition")
-        return _parts(tuple(self.texts.items()), step, given)
 
 
 @functools.lru_cache(maxsize=64)
@@ -158,23 +120,21 @@ def _end(name: str, mark: str) -> str:
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 def messages(
-    step: str, shown: Instance, condition: str, wording: Wording, step_a: str = ""
+    step: str, shown: items.Instance, condition: str, wording: Wording, step_a: str = ""
 ) -> tuple[Message, ...]:
     """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
-    if step == STEP_A:
-        return wording.messages(STEP_A, shown, {})
-    if step == B_PRIVATE:
-        return wording.messages(GENERIC if condition == NUDGED else B_PRIVATE, shown, {"step_a": step_a})
-    if condition == MINIMAL:  # the analysts as they wrote, and no word on how to revise
-        analysts = [{"analyst": one.model_id, **one.response} for one in shown.analysts]
-        return wording.messages(BARE, shown, {"step_a": step_a, "analysts": _lines(analysts)})
-    others = masked_analysts(shown, authors=wording.authors)
-    consensus = masked_consensus(shown.consensus, wording.authors)
-    if wording.authors:
-        texts = {"analysts": json.dumps(others, indent=2), "consensus": json.dumps(consensus, indent=2)}
-    else:
-        texts = {"analysts": _lines(others), "consensus": json.dumps(consensus, ensure_ascii=False)}
-    return wording.messages(B_SOCIAL, shown, {"step_a": step_a, **texts})
+    if step == items.STEP_A:
+        return wording.messages(items.STEP_A, shown, {})
+    if step == items.B_PRIVATE:
+        return wording.messages(
+            GENERIC if condition == items.NUDGED else items.B_PRIVATE, shown, {"step_a": step_a}
+        )
+    if condition == items.MINIMAL:  # the analysts as they wrote, and no word on how to revise
+        analysts = _lines([{"analyst": one.model_id, **one.response} for one in shown.analysts])
+        return wording.messages(BARE, shown, {"step_a": step_a, "analysts": analysts})
+    consensus = json.dumps(masked_consensus(shown.consensus), ensure_ascii=False)
+    texts = {"step_a": step_a, "analysts": _lines(masked_analysts(shown)), "consensus": consensus}
+    return wording.messages(items.B_SOCIAL, shown, texts)
 
 
 def _lines(shown: list[dict[str, object]]) -> str:
@@ -182,49 +142,42 @@ def _lines(shown: list[dict[str, object]]) -> str:
 
 
 async def ask_item(
-    item: Instance,
-    condition: str,
-    mode: str,
-    ask: Ask,
-    wording: Wording,
-    room: int,
-) -> None:
+    item: items.Instance, condition: str, mode: str, ask: Ask, wording: Wording, room: int
+) -> None:  # fmt: skip
     """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens.
 
     After a step A that was refused or cut off by the length limit nothing more is asked: it cannot be quoted whole. One
     that cannot be read is quoted as it is.
     """
-    shown = presented(item, condition, wording.authors)
-    claims = tuple(claim.claim_id for claim in item.claims) or CLAIM_IDS
+    shown = presented(item, condition)
+    claims = tuple(claim.claim_id for claim in item.claims) or items.CLAIM_IDS
     step_a = ""
-    for step in STEPS:
+    for step in items.STEPS:
         words = messages(step, shown, condition, wording, step_a)
         held, tokens = constraint(mode, step, claims), max(room, ANSWER_TOKENS)
         # Replies are long, and nobody reads alternatives to their tokens.
         answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
-        if step == STEP_A:
+        if step == items.STEP_A:
             step_a = answer.text
             if answer.status is not Status.OK:
                 return
 
 
 @functools.cache
-def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = CLAIM_IDS) -> Constraint | None:
+def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = items.CLAIM_IDS) -> Constraint | None:
     """Return what the answer to ``step`` is held to in ``mode``; raise `StudyError` for an unknown one of either."""
-    if mode not in MODES or step not in STEPS:
+    if mode not in MODES or step not in items.STEPS:
         raise StudyError(f"medley: no step {step!r} in answer mode {mode!r}; modes are: {', '.join(MODES)}")
     if mode == "text":
         return None
-    alone, text = step == STEP_A, {"type": "string"}
-    label: dict[str, object] = {"type": "string", "enum": list(LABELS)}
+    alone, text = step == items.STEP_A, {"type": "string"}
+    label: dict[str, object] = {"type": "string", "enum": list(items.LABELS)}
     claim: dict[str, object] = {"claim_id": {"type": "string", "enum": list(claim_ids)}}
     claim |= {**({"claim_text": text} if alone else {}), "confidence": label, "reasoning": text}
     fields: dict[str, object] = {"assessment": text}
     if alone:
-        fields |= {
-            "overall_confidence": label,
-            "difficulty_prediction": {"type": "string", "enum": list(DIFFICULTIES)},
-        }
+        difficulty = {"type": "string", "enum": list(items.DIFFICULTIES)}
+        fields |= {"overall_confidence": label, "difficulty_prediction": difficulty}
     fields["claim_level_assessments"] = {"type": "array", "items": json_object(claim)}
     if alone:
         fields["key_uncertainties"] = {"type": "array", "items": text}
@@ -239,114 +192,30 @@ def json_object(properties: dict[str, object]) -> dict[str, object]:
 
 # --- wordings ---------------------------------------------------------------------------------------------------------
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own; or that of a folder.
+    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own where one is given.
 
     Raises `StudyError` naming file, key and value.
     """
-    if path is not None and path.is_dir():
-        return authors_wording(path)
-    ours = _wording(shipped("data", "medley", "prompts.toml"), None)
+    ours = _wording(shipped("data", "medley", "prompts.toml"), Wording("", {}))
     return ours if path is None else _wording(path, ours)
 
 
-def _wording(path: Path, base: Wording | None) -> Wording:
-    data = read_words(path)
-    require_known(str(path), data, ("id", "fences", "system", *_TEXTS))
-    fences = data.get("fences", base.fences if base else True)
-    if not isinstance(fences, bool):
-        raise StudyError(f"{path}: fences = {fences!r} must be true or false")
-    texts = dict(base.texts) if base else {}
+def _wording(path: Path, base: Wording) -> Wording:
+    data, texts = read_words(path), dict(base.texts)
+    require_known(str(path), data, ("id", "system", *_TEXTS))
     for key in (key for key in _TEXTS if key in data):
         where, text = f"{path}: {key}", data[key]
-        texts[key] = str(text) if key in _OPTIONAL and text == "" else require_text(where, text)
-        needed = _NEEDED.get(key, ())
-        more = (
-            ("claim_list",) if key.startswith("given_claims") else ("claim_list", *_WORDS) if needed else ()
+        texts[key] = "" if key in _OPTIONAL and text == "" else require_text(where, text)
+        needed, allowed = (
+            set(_NEEDED.get(key, ())),
+            {"claim_list"} if key.startswith("given_claims") else set(),
         )
+        allowed |= {*needed, "claim_list", *_WORDS} if needed else set()
         named = set(PLACE.findall(texts[key]))
-        if not set(needed) <= named <= {*needed, *more}:
-            wanted = ", ".join("{{" + name + "}}" for name in needed) or "none"
+        if not needed <= named <= allowed:
             raise StudyError(
-                f"{where}: places are {', '.join(sorted(named)) or 'none'}; needed: {wanted}; also allowed: "
-                f"{', '.join(more) or 'none'}"
+                f"{where}: places are {', '.join(sorted(named)) or 'none'}; needed: {', '.join(sorted(needed)) or 'none'}; "
+                f"allowed: {', '.join(sorted(allowed)) or 'none'}"
             )
     name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    return Wording(name, texts, system_text(path, data, base.system if base else ""), fences)
-
-
-REFERENCE, AUTHORS, PACKAGE = Path("reference"), "authors", "medley-bench"
-_PROMPTS = Path("src", "tracks", "metacognition", "prompts")
-# What the package calls what is filled in.
-_NAMES = {
-    "vignette": "vignette",
-    "step_a_response": "step_a",
-    "analyst_outputs": "analysts",
-    "jackknifed_consensus": "consensus",
-}
-
-
-def installed() -> Wording:
-    """Return the wording of the installed package; StudyError where there is none."""
-    try:
-        return authors_wording(Path(str(importlib.metadata.distribution(PACKAGE).locate_file(""))))
-    except importlib.metadata.PackageNotFoundError:
-        raise StudyError(
-            f'benchmarks.medley.wording = "reference": the package {PACKAGE} is not installed; install it '
-            f'(pip install --no-deps {PACKAGE}), or name a folder that holds it: wording = "FOLDER"'
-        ) from None
-
-
-@functools.lru_cache(maxsize=4)
-def authors_wording(folder: Path) -> Wording:
-    """Return the wording of a folder that holds the package, or of its ``prompts``; StudyError for another."""
-    prompts = folder / _PROMPTS if (folder / _PROMPTS).is_dir() else folder
-    steps = {step: _template(prompts / f"step_{step.removeprefix('step_')}.py", step) for step in STEPS}
-    return Wording(AUTHORS, steps, fences=False, authors=True)
-
-
-def _template(path: Path, step: str) -> str:
-    """Return a template of the package with its places as this project writes them."""
-    try:
-        assigned = [each for each in ast.parse(path.read_text("utf-8")).body if isinstance(each, ast.Assign)]
-        found = {ast.unparse(each.targets[0]): each.value for each in assigned}
-        parts = list(Formatter().parse(str(ast.literal_eval(found["PROMPT_TEMPLATE"]))))
-    except (OSError, ValueError, SyntaxError, RecursionError, KeyError):
-        raise StudyError(f"{path}: holds no PROMPT_TEMPLATE; give the folder of {PACKAGE} 0.5") from None
-    names = [_NAMES.get(name, name) for _, name, _, _ in parts if name is not None]
-    if set(names) != set(_NEEDED[step]):
-        raise StudyError(
-            f"{path}: the places of the template are not those of {PACKAGE} 0.5; give its folder"
-        )
-    return "".join(words + ("" if name is None else "{{" + _NAMES[name] + "}}") for words, name, *_ in parts)
-
-
-# --- what a judge is sent ---------------------------------------------------------------------------------------------
-@functools.cache  # the shipped file does not change under a running process
-def _shipped() -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    data = read_toml(shipped("data", "medley", "judge.toml"))
-    criteria = {
-        f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
-    }
-    return data, criteria
-
-
-@functools.cache
-def judge_digest() -> str:
-    """Return the SHA-256 over all texts: equal digests mean equal words."""
-    data, criteria = _shipped()
-    return sha256_hex(canonical_json([data["system"], data["text"], data["again"], criteria]))
-
-
-@functools.cache
-def judge_wording() -> Wording:
-    """Return the words of a judge, with rubric and form, as a wording of two steps: ``judge`` and ``again``."""
-    data, criteria = _shipped()
-    rubric = "\n\n".join(
-        "\n".join([dimension.replace("_", " "), *(f"{letter}{n}  {criteria[f'{letter}{n}']}" for n in (1, 2, 3))])
-        for letter, dimension in DIMENSION_OF.items()
-    )  # fmt: skip
-    rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
-    fixed = {"rubric": rubric, "form": "{" + ",\n ".join(rows) + "}"}
-    text = PLACE.sub(lambda place: fixed.get(place[1], place[0]), data["text"])
-    texts = {"judge": text, "again": f"{text}\n\n{data['again']}"}
-    return Wording("judge", texts, data["system"])
+    return Wording(name, texts, system_text(path, data, base.system))

@@ -1,7 +1,7 @@
-"""MEDLEY-BENCH as printed (arXiv:2604.16009), which printed numbers follow from their own parts, and the headline claims.
+"""MEDLEY-BENCH as printed (arXiv:2604.16009), and what follows of its headline claims from the printed tables.
 
 Points of 0 to 100 become shares, agreements of rankings stay as they are. Results of single instances and grades of judges
-are announced, and not found in the authors' package: every check is one of arithmetic, made from the printed tables.
+are announced, and not found in the authors' package: what follows is made from the printed tables.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Published
-from metacog_pipeline.benchmarks.medley import aggregate, contrasts
-from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, NOTEBOOK
-from metacog_pipeline.benchmarks.medley.construction.consensus import jackknife_majority, ranks
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
+from metacog_pipeline.benchmarks.medley.contrasts import DIFFERENCE, slope_rows
 from metacog_pipeline.benchmarks.medley.items import (
     ADVERSARIAL,
     BENCHMARK,
@@ -25,36 +23,20 @@ from metacog_pipeline.benchmarks.medley.items import (
     DOMAINS,
     Analyst,
     Claim,
+    Consensus,
     Instance,
 )
-from metacog_pipeline.benchmarks.medley.panel import PAPER, PRESETS, REFERENCE, Floats, Triple
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.read import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rules import PRESETS, Triple
+from metacog_pipeline.benchmarks.medley.scores import ABILITIES, score_triples, strengths
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines
-from metacog_pipeline.scoring.published import (
-    BUILT,
-    FAILS,
-    HOLDS,
-    Check,
-    Row,
-    Tables,
-    above,
-    audit_frame,
-    audited,
-    check,
-    claim,
-    hundredth,
-    long,
-)
-from metacog_pipeline.stats.ranks import spearman, spearman_p
+from metacog_pipeline.scoring.published import BUILT, FAILS, HOLDS, Row, above, claim, hundredth, long
+from metacog_pipeline.stats.ranks import spearman
 
 _SCORES = ["mms", "mas", "t1", "t2", "t3", *ABILITIES]
 _CHANGED = {"adversarial": 30, "adversarial_delta": 30, "stripped_delta": 50}  # instances
 _EVALUATION = ABILITIES.index("evaluation")
-_SIZES = np.array([len(NOTEBOOK[name]) for name in ABILITIES])
-HALF_DIGIT = 0.05  # what one printed decimal hides
-_MODELS_OF_S7 = 11
 _SIZES_PRINTED = ("params_b", "params_active_b")
 _WITHOUT = {"rho": "", "max_rank_shift": "_shift", "spread_change": "_spread"}
 
@@ -65,30 +47,27 @@ def _table(stem: str) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema_length=None, glob=False)
 
 
-def values(tables: Tables) -> pl.DataFrame:
+def values() -> pl.DataFrame:
     """Return the scores, changes and profiles of every model; agreements and verified claims have no model."""
 
-    def scores(stem: str, measures: Sequence[str], **more: pl.Expr) -> pl.DataFrame:
-        found = long(tables(stem).select("model", *measures), measures).with_columns(value=hundredth("value"))
-        return found.with_columns(
-            place=pl.lit(_place(stem)), condition=pl.lit("normal"), n=pl.lit(130)
-        ).with_columns(**more)
+    def scores(stem: str, measures: Sequence[str], **more: Any) -> pl.DataFrame:
+        found = long(_table(stem).select("model", *measures), measures).with_columns(value=hundredth("value"))
+        found = found.with_columns(place=pl.lit(_place(stem)), condition=pl.lit("normal"), n=pl.lit(130))
+        return found.with_columns(**more)
 
     def agreed(stem: str, condition: pl.Expr, measures: Mapping[str, str]) -> pl.DataFrame:
         named = (pl.col(column).alias(measure) for column, measure in measures.items())
-        found = long(tables(stem).select(condition.alias("condition"), *named), list(measures.values()))
+        found = long(_table(stem).select(condition.alias("condition"), *named), list(measures.values()))
         return found.with_columns(place=pl.lit(_place(stem)))
 
-    labels = tables("table_s7").select(
-        "model", pl.lit("table S7").alias("place"), pl.lit("all").alias("condition"),
-        pl.lit("profile").alias("measure"), pl.lit(None, pl.Float64).alias("value"),
-        pl.col("profile").str.to_lowercase().alias("note"),
+    labels = _table("table_s7").select(
+        "model", place=pl.lit("table S7"), condition=pl.lit("all"), measure=pl.lit("profile"),
+        value=pl.lit(None, pl.Float64), note=pl.col("profile").str.to_lowercase(),
     )  # fmt: skip
     about = (pl.col(name).fill_null("-") for name in ("family", "series", "released"))
-    known = tables("models").with_columns(note=pl.format("family {}; series {}; released {}", *about))
+    known = _table("models").with_columns(note=pl.format("family {}; series {}; released {}", *about))
     sizes = long(known.select("model", "note", *_SIZES_PRINTED), _SIZES_PRINTED)
     measure, pair = pl.col("measure"), pl.col("a") + " and " + pl.col("b")
-    without = {name: f"leave_one_domain_out{end}" for name, end in _WITHOUT.items()}
     parts = [
         scores("table_1", _SCORES),
         scores(
@@ -96,12 +75,13 @@ def values(tables: Tables) -> pl.DataFrame:
             measure=measure.replace("adversarial", "mms"),
         ),
         scores("table_s10", [f"ipsative_{name}" for name in ABILITIES]),
-        scores("table_s10", ["dominant_pct"]).with_columns(
-            measure=pl.lit("dominant_share"), note="dominant: " + tables("table_s10")["dominant"]
+        scores(
+            "table_s10", ["dominant_pct"], measure=pl.lit("dominant_share"),
+            note="dominant: " + _table("table_s10")["dominant"],
         ),
         labels,
         agreed("table_s5", pair, {"rho": "cross_domain"}),
-        agreed("table_s6", pl.col("domain_removed"), without),
+        agreed("table_s6", pl.col("domain_removed"), {k: f"leave_one_domain_out{v}" for k, v in _WITHOUT.items()}),
         agreed("table_s8", pair, {"rho": "aggregation"}),
         agreed("table_s9", pl.col("category"), {name: name for name in ("claims", "agree", "disagree", "agree_pct")}),
         sizes.with_columns(place=pl.lit("models"), condition=pl.lit("all")),
@@ -111,112 +91,6 @@ def values(tables: Tables) -> pl.DataFrame:
 
 def _place(stem: str) -> str:
     return stem.replace("_s", " S").replace("_", " ")
-
-
-# --- printed numbers against their own parts --------------------------------------------------------------------------
-def audit_tables() -> pl.DataFrame:
-    """Return one row per check of the printed tables, in `AUDIT_SCHEMA`; ``tolerance``: what rounding explains."""
-    whole, text = _table("table_1"), dict(_table("claims").select("quantity", "value").iter_rows())
-    return audit_frame(
-        [
-            *_scores(whole),
-            *_changes(_table("table_s7"), whole),
-            *_sums(),
-            *_ipsative(whole),
-            *_text(text, whole),
-        ]
-    )
-
-
-def _scores(table: pl.DataFrame) -> Iterator[Check]:
-    """MMS from the three tiers, with either balance, MAS from the four abilities, and the printed order."""
-    tiers, models = table.select("t1", "t2", "t3").to_numpy() / 100, table["model"]
-    concave = "MMS is formed for each instance and bends down, so it may lie below what average tiers give, never above"
-    for options, method in ((PAPER, "tiers, balance 1 - sd / mean"), (REFERENCE, "tiers, balance 1 - sd")):
-        for model, told, value in zip(models, table["mms"], 100 * aggregate.mms(tiers, options), strict=True):
-            note = concave + ("" if told <= value else " (it lies above)")
-            yield check("table 1", model, "mms", method, told, value, 2 * HALF_DIGIT, note)
-    for model, told, *four in table.select("model", "mas", *ABILITIES).iter_rows():
-        mean = sum(four) / len(four)
-        yield check("table 1", model, "mas", "mean of the four abilities", told, mean, 2 * HALF_DIGIT)
-    for rank, model, score in table.select("rank", "model", "mms").iter_rows():
-        better, tied = int((table["mms"] > score).sum()), int((table["mms"] == score).sum())
-        nearest = min(max(rank, better + 1), better + tied)  # models with equal MMS may come in any order
-        yield check("table 1", model, "rank", "order of MMS", rank, nearest, 0.0, "not in the order of MMS")
-
-
-def _changes(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Check]:
-    """Changes under the adversarial condition against their ends, and the baseline against table 1."""
-    scores = dict(whole.select("model", "mms").iter_rows())
-    other = (
-        "the baseline printed is not that of the instances of the condition: it is near the MMS of all 130"
-    )
-    twice = "two values of MMS are printed for the same model"
-    for row in table.iter_rows(named=True):
-        model, base, end = row["model"], row["baseline"], row["adversarial"]
-        told = ("table S7", model, "adversarial_delta", "adversarial - baseline", row["adversarial_delta"])
-        yield check(*told, end - base, 3 * HALF_DIGIT, other)
-        yield check(
-            "table S7", model, "baseline", "MMS of table 1", base, scores[model], HALF_DIGIT / 50, twice
-        )
-
-
-def _sums() -> Iterator[Check]:
-    """Counts of claims: agree and disagree make the whole; the parts make the total."""
-    rows = {row["category"]: row for row in _table("table_s9").iter_rows(named=True)}
-    for name, row in rows.items():
-        both, share = row["agree"] + row["disagree"], 100 * row["agree"] / row["claims"]
-        yield check("table S9", name, "claims", "agree + disagree", row["claims"], both, 0.0)
-        yield check("table S9", name, "agree_pct", "agree / claims", row["agree_pct"], share, 0.5)
-    for method, names in (("normal + known-answer", ("normal", "known_answer")), ("five domains", DOMAINS)):
-        for quantity in ("claims", "agree", "disagree"):
-            total, note = sum(rows[name][quantity] for name in names), "the parts do not add up to the total"
-            yield check("table S9", "all", quantity, method, rows["all"][quantity], total, 0.0, note)
-    total, said = sum(rows[name]["claims"] for name in DOMAINS), "five domains, printed as normal cases"
-    note = "the rows of the domains count known-answer cases too"
-    yield check("table S9", "normal", "claims", said, rows["normal"]["claims"], total, 0.0, note)
-
-
-def _ipsative(whole: pl.DataFrame) -> Iterator[Check]:
-    """Ipsative profiles against abilities minus the mean of ten dimensions, or of the four abilities."""
-    both = _table("table_s10").join(whole, on="model", how="inner", maintain_order="left")
-    scores = both.select(ABILITIES).to_numpy()
-    for method, centre in (
-        ("ability - mean of ten dimensions", scores @ _SIZES / _SIZES.sum()),
-        ("ability - mean of four abilities", scores.mean(axis=1)),
-    ):
-        for i, model in enumerate(both["model"]):
-            for j, name in enumerate(f"ipsative_{name}" for name in ABILITIES):
-                value, note = float(scores[i, j] - centre[i]), "another centre was subtracted"
-                yield check("table S10", model, name, method, both[name][i], value, 3 * HALF_DIGIT, note)
-
-
-def _text(claims: dict[str, float], table: pl.DataFrame) -> Iterator[Check]:
-    """Statements of the text against table 1."""
-    scores, mas = table["mms"].to_numpy(), table["mas"].to_numpy()
-    # Highest first; equal scores in the order of the table.
-    places = [np.argsort(np.argsort(-each, kind="stable")) for each in (scores, mas)]
-    shifts = int((np.abs(places[0] - places[1]) >= 5).sum())
-    weakest = table.select(ABILITIES).to_numpy().argmin(axis=1) == _EVALUATION
-    others = ", ".join(table["model"].filter(pl.Series(~weakest)))
-    letter_c, letter_d = int(((scores >= 50) & (scores < 60)).sum()), int((scores < 50).sum())
-    p = spearman_p(claims["predictor_rho"], _MODELS_OF_S7)
-    rules = 100 * aggregate.rule_based_share()
-    for quantity, method, value, tolerance, note in (
-        ("rho_mms_mas", "Spearman over table 1", _rho(scores, mas), 0.0005, "made from scores with more digits"),
-        ("models_shifting_5_ranks", "ranks of MMS and MAS", shifts, 0.0, "ties were ranked otherwise"),
-        ("models_evaluation_weakest", "lowest ability in table 1", weakest.sum(), 0.0, f"another is lowest in: {others}"),
-        ("models_of_letter_C", "MMS of table 1", letter_c, 0.0, "counted otherwise"),
-        ("models_of_letter_D", "MMS of table 1", letter_d, 0.0, "counted otherwise"),
-        ("predictor_p", "t of ρ over 11 models", p, 0.0005, "another test"),
-        ("predictor_p_bonferroni", "p times ten", min(1.0, p * len(JUDGE_DIMENSIONS)), 0.005, "another correction"),
-        ("rule_based_pct", "weights of the parts", rules, 0.5, "rounded up"),
-    ):  # fmt: skip
-        yield check("text", "all models", quantity, method, claims[quantity], value, tolerance, note)
-
-
-def _rho(one: Floats, other: Floats) -> float:
-    return spearman(one, other).value or 0.0
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------
@@ -238,7 +112,7 @@ def published_slopes() -> Iterator[Comparison]:
     named = _sized().filter(pl.col("series").is_not_null())
     scores = {name: named[name].to_numpy().astype(np.float64) / 100 for name in ("mms", *ABILITIES)}
     size = np.log10(named["params_b"].cast(pl.Float64).to_numpy())
-    yield from contrasts.slope_rows(base, size, scores, named["series"].to_list())
+    yield from slope_rows(base, size, scores, named["series"].to_list())
 
 
 def _size(table: pl.DataFrame) -> Iterator[Row]:
@@ -246,7 +120,7 @@ def _size(table: pl.DataFrame) -> Iterator[Row]:
     asked = {
         "evaluation": "evaluation grows with size",
         "control": "control grows with size",
-        contrasts.DIFFERENCE: "evaluation grows more with size than control",
+        DIFFERENCE: "evaluation grows more with size than control",
     }
     for slope in published_slopes():
         if slope.measure in asked and slope.low is not None and slope.high is not None:
@@ -270,7 +144,7 @@ def _size(table: pl.DataFrame) -> Iterator[Row]:
 def _profiles(table: pl.DataFrame) -> Iterator[Row]:
     """What profiles within models say, and what they must say by how they are made."""
     scores = table.select(ABILITIES).to_numpy()
-    negative = int((scores[:, _EVALUATION] < scores @ _SIZES / _SIZES.sum()).sum())
+    negative = sum(strengths(row)["evaluation"] < 0 for row in table.select(ABILITIES).to_dicts())
     yield claim(
         "table 1", "evaluation is below a model's own mean in every model", "ability - mean of ten dimensions",
         HOLDS if negative == table.height else FAILS, float(negative), published=float(table.height),
@@ -282,7 +156,9 @@ def _profiles(table: pl.DataFrame) -> Iterator[Row]:
         ("the four abilities are distinct", "Spearman of raw abilities over models", FAILS, scores,
          "0 for unrelated abilities, 1 for one ability", "; one ability accounts for most of all four"),
     ):  # fmt: skip
-        rhos = [_rho(own[:, i], own[:, j]) for i, j in combinations(range(len(ABILITIES)), 2)]
+        rhos = [
+            spearman(own[:, i], own[:, j]).value or 0.0 for i, j in combinations(range(len(ABILITIES)), 2)
+        ]
         yield claim(
             "table 1", text, method, verdict, float(np.mean(rhos)), low=min(rhos), high=max(rhos), expected=expected,
             note=f"low and high: range over pairs{note}",
@@ -320,25 +196,19 @@ def follower_gain(scoring: str) -> float:
     Both were undecided on five claims that seven of eight analysts support.
     """
 
-    def reply(label: str) -> dict[str, object]:
+    def reply(label: str) -> dict[str, Any]:
         return {"claim_level_assessments": [{"claim_id": claim, "confidence": label} for claim in CLAIM_IDS]}
 
-    labels = ["high"] * 7 + ["low"]
-    consensus = jackknife_majority(
-        ranks([dict.fromkeys(CLAIM_IDS, label) for label in labels], CLAIM_IDS), CLAIM_IDS
-    )
     item = Instance(
         item_id="one", dataset="custom", domain=DOMAINS[0], vignette="", is_known_answer=True, is_error_detection=False,
         claims=tuple(Claim(claim, "", 8, 0.2) for claim in CLAIM_IDS),
-        analysts=tuple(Analyst(f"Analyst {place}", dict(reply(label))) for place, label in enumerate(labels)),
-        consensus=consensus,
+        analysts=tuple(Analyst(f"Analyst {n}", reply(label)) for n, label in enumerate(["high"] * 7 + ["low"])),
+        consensus=Consensus(dict.fromkeys(CLAIM_IDS, 0.875)),
     )  # fmt: skip
     shown, before = presented(item, ADVERSARIAL), reply("moderate")
     triples = [Triple(before, before, reply(label)) for label in ("very_low", "high")]
-    found = score_triples([shown, shown], triples, None, PRESETS[scoring], adversarial=True)[
-        "social_robustness"
-    ]
-    return float(found[0] - found[1])
+    found = score_triples([shown, shown], triples, None, PRESETS[scoring], adversarial=True)
+    return float(-np.diff(found["social_robustness"])[0])
 
 
 def _followed() -> Row:
@@ -362,7 +232,5 @@ def _open() -> Iterator[Row]:
 
 
 PUBLISHED = Published(
-    lambda benchmark: values(_table),
-    lambda benchmark: pl.concat([audited(audit_tables()), ledger()], how="diagonal_relaxed"),
-    lambda benchmark: published_slopes(),
+    lambda benchmark: values(), lambda benchmark: ledger(), lambda benchmark: published_slopes()
 )

@@ -32,30 +32,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.groups import Group
-from metacog_pipeline.benchmarks.medley.items import (
-    ADVERSARIAL,
-    CLAIM_IDS,
-    DOSES,
-    NORMAL,
-    NUDGED,
-    STRIPPED,
-    Instance,
-)
-from metacog_pipeline.benchmarks.medley.panel import Floats
-from metacog_pipeline.benchmarks.medley.presentation import (
-    OPPOSES,
-    SUPPORTS,
-    direction,
-    held,
-    presented,
-)
+from metacog_pipeline.benchmarks.medley import items, presentation
+from metacog_pipeline.benchmarks.medley.read import RATED
+from metacog_pipeline.benchmarks.medley.rules import Floats
 from metacog_pipeline.stats.estimate import Estimate
 
 #: Condition → the measures that it gives.
 PULLS = {
-    ADVERSARIAL: ("pull_crowd", "pull_arguments", "resistance"),
-    NUDGED: ("pull_self",),
-    **dict.fromkeys((STRIPPED, *DOSES), ("pull_panel",)),
+    items.ADVERSARIAL: ("pull_crowd", "pull_arguments", "resistance"),
+    items.NUDGED: ("pull_self",),
+    **dict.fromkeys((items.STRIPPED, *items.DOSES), ("pull_panel",)),
 }
 ALONE = "dose_0"
 NAMES = tuple(dict.fromkeys(name for names in PULLS.values() for name in names))
@@ -68,8 +54,6 @@ HEDGES_FROM, ERRATIC_FROM = 0.9, 0.5  # shares of claims
 LEAST_PULL = 0.05  # of the scale, a quarter of the step between two labels: less is no pull, however surely it is there
 _SIGN = {"majority supports": 1, "majority opposes": -1}
 _MIDDLE, _EVEN = 0.55, 0.06  # the label moderate under both maps, 0.55 and 0.5, is on no side
-_STEPS = {letter: [f"{letter}_{claim.lower()}" for claim in CLAIM_IDS] for letter in "aps"}
-_RATED = [name for names in _STEPS.values() for name in names]
 Signs = NDArray[np.int8]
 # Measures and contrasts ask for the pulls of the same groups.
 _KEPT: weakref.WeakKeyDictionary[Group, pl.DataFrame] = weakref.WeakKeyDictionary()
@@ -91,19 +75,19 @@ def no_placebo(name: str, arms: Mapping[str, Group]) -> str | None:
     """Return why no placebo is taken from a pull; None where one is."""
     if name == "pull_arguments":
         return None if ALONE in arms else NO_ONE_ALONE
-    return None if arms[NORMAL].frame["run"].n_unique() > 1 else NO_PLACEBO
+    return None if arms[items.NORMAL].frame["run"].n_unique() > 1 else NO_PLACEBO
 
 
 def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
     names = PULLS[condition]
     shown = arms[condition].frame.select("item_id", "turned").drop_nulls().unique("item_id")
-    if NORMAL not in arms or arms[NORMAL].frame.is_empty() or shown.is_empty():
+    if items.NORMAL not in arms or arms[items.NORMAL].frame.is_empty() or shown.is_empty():
         return pl.DataFrame(schema={"item_id": pl.String, **dict.fromkeys(names, pl.Float64)})
-    runs = arms[NORMAL].frame["run"].unique().sort()
-    both = _means(arms[condition]).join(_means(arms[NORMAL]), on="item_id", suffix="_normal")
-    others = {"_first": (NORMAL, runs[:1]), "_last": (NORMAL, runs[-1:]), "_alone": (ALONE, None)}
+    runs = arms[items.NORMAL].frame["run"].unique().sort()
+    both = _means(arms[condition]).join(_means(arms[items.NORMAL]), on="item_id", suffix="_normal")
+    others = {"_first": (items.NORMAL, runs[:1]), "_last": (items.NORMAL, runs[-1:]), "_alone": (ALONE, None)}
     for end, (name, which) in others.items():
-        rows = _means(arms[name], which) if name in arms else _means(arms[NORMAL], [])
+        rows = _means(arms[name], which) if name in arms else _means(arms[items.NORMAL], [])
         both = both.join(rows, on="item_id", how="left", suffix=end)
     both = both.join(shown, on="item_id").sort("item_id")
     a, p, s = _steps(both, "")
@@ -112,16 +96,16 @@ def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
     first, last = (_steps(both, end) for end in ("_first", "_last"))
     again = [np.nan_to_num((last[k] - last[0]) - (first[k] - first[0])) for k in range(3)]
     own = np.where(np.abs(a - _MIDDLE) <= _EVEN, 0, np.sign(np.nan_to_num(a - _MIDDLE)))
-    table = np.array(both["turned"].to_list(), dtype=np.int8).reshape(-1, 5, len(CLAIM_IDS))
+    table = np.array(both["turned"].to_list(), dtype=np.int8).reshape(-1, 5, len(items.CLAIM_IDS))
     crowd, sides, now, before, argued = table.transpose(1, 0, 2)
     social = s - s_normal - again[2]
-    if condition == ADVERSARIAL:
+    if condition == items.ADVERSARIAL:
         pulled = _mean(social, crowd)
         against = np.where(own > 0, argued & 2, argued & 1) > 0
         here = (crowd != 0) & (own != 0) & ((now == own) | (before == own)) & against
         shift = np.where(now == own, s, s_normal) - a - np.nan_to_num(_steps(both, "_alone")[2] - a)
         found = [pulled, _mean(shift, np.where(here, -own, 0)), 1 - pulled]
-    elif condition == NUDGED:
+    elif condition == items.NUDGED:
         found = [_mean(p - p_normal - again[1], own)]
     else:
         found = [_mean(social, sides)]
@@ -131,12 +115,12 @@ def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
 def _means(group: Group, runs: Sequence[int] | pl.Series | None = None) -> pl.DataFrame:
     rows = group.frame.filter(pl.col("answered"))
     rows = rows if runs is None else rows.filter(pl.col("run").is_in(list(runs)))
-    return rows.group_by("item_id").agg(pl.mean(name) for name in _RATED)
+    return rows.group_by("item_id").agg(pl.mean(name) for names in RATED.values() for name in names)
 
 
 def _steps(frame: pl.DataFrame, suffix: str) -> tuple[Floats, ...]:
     """Return the ratings of step A, B-private and B-social, each ``(instances, claims)``."""
-    parts = (frame.select(f"{name}{suffix}" for name in names) for names in _STEPS.values())
+    parts = (frame.select(f"{name}{suffix}" for name in names) for names in RATED.values())
     return tuple(part.to_numpy().astype(np.float64) for part in parts)
 
 
@@ -149,25 +133,25 @@ def _mean(shift: Floats, toward: Floats | Signs) -> Floats:
 
 
 @functools.lru_cache(maxsize=4096)  # every model is shown the same
-def turned(item: Instance, condition: str, authors: bool) -> list[int]:
+def turned(item: items.Instance, condition: str) -> list[int]:
     """Return what a condition shows of each claim, a row of five for each of these, sides as 1, 0 or -1.
 
     Where its statistic turns to; where the majority of positions turns to; its statistic; that under ``normal``; whether
     analysts take either side: 1 supported, 2 opposed, 3 both.
     """
-    crowd, sides, argued = _shown(item, condition, authors)
-    before, sides_before, _ = _shown(item, NORMAL, authors)
+    crowd, sides, argued = _shown(item, condition)
+    before, sides_before, _ = _shown(item, items.NORMAL)
     parts = [np.sign(crowd - before), np.sign(sides - sides_before), crowd, before, argued]
     rows: list[int] = np.concatenate(parts).tolist()
     return rows
 
 
-def _shown(item: Instance, condition: str, authors: bool) -> tuple[Signs, Signs, Signs]:
-    shown = presented(item, condition, authors)
-    crowd = [_SIGN.get(direction(shown.consensus, claim), 0) for claim in CLAIM_IDS]
-    taken = [[held(analyst, claim) for analyst in shown.analysts] for claim in CLAIM_IDS]
-    sides = [np.sign(own.count(SUPPORTS) - own.count(OPPOSES)) for own in taken]
-    argued = [(SUPPORTS in own) + 2 * (OPPOSES in own) for own in taken]
+def _shown(item: items.Instance, condition: str) -> tuple[Signs, Signs, Signs]:
+    shown = presentation.presented(item, condition)
+    crowd = [_SIGN.get(presentation.direction(shown.consensus, claim), 0) for claim in items.CLAIM_IDS]
+    taken = [[presentation.held(analyst, claim) for analyst in shown.analysts] for claim in items.CLAIM_IDS]
+    sides = [np.sign(own.count(presentation.SUPPORTS) - own.count(presentation.OPPOSES)) for own in taken]
+    argued = [(presentation.SUPPORTS in own) + 2 * (presentation.OPPOSES in own) for own in taken]
     return (np.array(crowd, dtype=np.int8), np.array(sides, dtype=np.int8), np.array(argued, dtype=np.int8))
 
 

@@ -1,4 +1,4 @@
-"""What a reply says: text → object → the confidence of each claim; a judge's text → grades. Total: any text can be read.
+"""What a reply says: text → object → the confidence of each claim. Total: any text can be read.
 
 A reply is strict JSON, in this order: the whole turn, the first fenced block, the text from the first ``{`` to the last
 ``}``; then JSON that was cut off, by closing what is open. Any other text gives an error object, "all claims missing".
@@ -29,14 +29,13 @@ from typing import Annotated, Any, NamedTuple
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Flag, Small
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, LABELS, LARGEST, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, LARGEST, STEPS, Instance
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import AGAIN, Calls, ended
 from metacog_pipeline.reading.envelope import turn_of
 
 CUTS_TRIED = 5
-_FENCE = "```"
+FENCE = "```"
 NO_JSON = object()  # told apart from the JSON value null
 FORM = 'one JSON object with "claim_level_assessments", a rating for each of the claims'
 UNPARSED = "answer_unparsed"
@@ -49,8 +48,8 @@ _SPELLINGS = {
     "very_low": ("very low", "verylow", "very_lo", "v_low", "vlow", "vl"),
 }
 _LABEL_OF = {spelling: label for label, own in _SPELLINGS.items() for spelling in (label, *own)}
-_IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
 _WRAPPERS = ("level", "confidence", "value", "rating")
+_IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
 LONGEST_LABEL = 1000  # characters; a longer text is no label
 
 
@@ -94,9 +93,9 @@ def _read(text: str) -> dict[str, Any] | None:
 
 
 def _fenced(text: str) -> str | None:
-    start = text.find(_FENCE)
-    end = text.find(_FENCE, start + len(_FENCE)) if start >= 0 else -1
-    return None if end < 0 else text[start + len(_FENCE) : end].removeprefix("json")
+    start = text.find(FENCE)
+    end = text.find(FENCE, start + len(FENCE)) if start >= 0 else -1
+    return None if end < 0 else text[start + len(FENCE) : end].removeprefix("json")
 
 
 def _repaired(fragment: str) -> dict[str, Any] | None:
@@ -204,9 +203,9 @@ def claim_confidence(
 Confidence = Annotated[
     float | None, "confidence in the claim under the reference map, 0..1; null where not rated"
 ]
-_RATED = [f"{letter}_{claim.lower()}" for letter in "aps" for claim in CLAIM_IDS]
-#: One instance under one condition: what each step rates, and what was changed between them. ``status`` is that of the
-#: first step, in the order of asking, that is not ``ok``.
+RATED = {letter: [f"{letter}_{claim.lower()}" for claim in CLAIM_IDS] for letter in "aps"}
+#: One instance under one condition: what each step rates. ``status`` is that of the first step, in the order of asking,
+#: that is not ``ok``.
 Response: type = make_dataclass(
     "Response",
     [
@@ -214,15 +213,7 @@ Response: type = make_dataclass(
         ("is_known_answer", bool),
         ("failed_step", Annotated[str | None, "the first step that is not ok"]),
         *((f"status_{step}", str) for step in STEPS),
-        *((name, Confidence) for name in _RATED),
-        ("claims_step_a", Annotated[Flag, "how many of the five claims are rated"]),
-        ("claims_b_private", Flag),
-        ("claims_b_social", Flag),
-        ("changed_private", Annotated[Flag, "claims rated otherwise in B-private than in A; null where one is not ok"]),
-        ("changed_social", Annotated[Flag, "the same of B-social"]),
-        ("reported_changes", Annotated[Small, "what B-social lists as changed; null where it has no such list"]),
-        ("reported_resisted", Annotated[Small, "what B-social itself lists as resisted"]),
-        ("predicted_difficulty", Annotated[str | None, "easy, moderate or hard, as step A predicts"]),
+        *((name, Confidence) for names in RATED.values() for name in names),
         ("overall_confidence", Annotated[float | None, "confidence in the whole assessment of step A, 0..1"]),
         ("reply_step_a", Annotated[str | None, "the parsed reply as JSON, error objects included"]),
         ("reply_b_private", str | None),
@@ -232,7 +223,7 @@ Response: type = make_dataclass(
     ],
     bases=(contract.Response,),
     namespace={"__doc__": "The typed reading of one instance's three replies under one condition."},
-)  # fmt: skip
+)
 
 
 class _Reading(NamedTuple):
@@ -251,29 +242,24 @@ def parse(item: Instance, calls: Calls) -> Any:
     for step in STEPS:
         cut = ended(calls.get(step))
         read[step] = _reading(item, reply_text(calls, step)) if cut is None else _Reading(*cut)
-    a, p, s = read.values()
     failed = next((step for step, reading in read.items() if reading.status != "ok"), None)
-    worst = a if failed is None else read[failed]
-    told, first = s.reply or {}, a.reply or {}
-    level = str(first.get("difficulty_prediction")).strip().lower()
-    stated = first.get("overall_confidence")
-    rated = (value for reading in read.values() for value in reading.confidences)
-    by_step: dict[str, Any] = dict(zip(_RATED, rated, strict=True))
+    worst = read[failed or STEPS[0]]
+    stated = (read[STEPS[0]].reply or {}).get("overall_confidence")
+    rated = (reading.confidences for reading in read.values())
+    columns: dict[str, Any] = {
+        name: value
+        for names, values in zip(RATED.values(), rated, strict=True)
+        for name, value in zip(names, values, strict=True)
+    }
     for step, reading in read.items():
-        by_step |= {f"status_{step}": reading.status, f"reply_{step}": _json(reading)}
-        by_step[f"claims_{step}"] = sum(value is not None for value in reading.confidences)
+        columns |= {f"status_{step}": reading.status, f"reply_{step}": _json(reading)}
     return Response(
-        **by_step,
+        **columns,
         domain=item.domain,
         is_known_answer=item.is_known_answer,
         status=worst.status,
         reason=worst.reason,
         failed_step=failed,
-        changed_private=_changed(a, p),
-        changed_social=_changed(a, s),
-        reported_changes=_length(told.get("what_changed")),
-        reported_resisted=_length(told.get("what_i_resisted")),
-        predicted_difficulty=level if level in DIFFICULTIES else None,
         overall_confidence=None if stated is None else confidence_number(stated),
     )
 
@@ -281,14 +267,22 @@ def parse(item: Instance, calls: Calls) -> Any:
 @functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once
 def _reading(item: Instance, text: str) -> _Reading:
     reply = parse_reply(text)
-    if is_error(reply):
-        what = "is empty" if not text.strip() else "holds no JSON object"
-        return _Reading(UNPARSED, f"the reply {what}", reply=reply, text=text)
+    why = unreadable(item, reply, text)
+    if why is not None:
+        return _Reading(UNPARSED, f"the reply {why}", reply=reply, text=text)
     texts = {claim.claim_id: claim.claim_text for claim in item.claims}
     rated = tuple(claim_confidence(reply, claim, texts.get(claim, "")) for claim in CLAIM_IDS)
-    if all(value is None for value in rated):
-        return _Reading(UNPARSED, "the reply rates none of C1 to C5", reply=reply, text=text)
     return _Reading("ok", None, rated, reply, text)
+
+
+def unreadable(item: Instance, reply: object, text: str) -> str | None:
+    """Return why a parsed reply does not count; None where it does."""
+    if is_error(reply):
+        return "holds no JSON object" if text.strip() else "is empty"
+    texts = {claim.claim_id: claim.claim_text for claim in item.claims}
+    if all(claim_item(reply, claim, texts.get(claim, "")) is None for claim in CLAIM_IDS):
+        return "rates none of C1 to C5"
+    return None
 
 
 def _json(reading: _Reading) -> str | None:
@@ -296,17 +290,6 @@ def _json(reading: _Reading) -> str | None:
         return None if reading.reply is None else json.dumps(reading.reply)
     except RecursionError:  # nested too deeply to be written
         return json.dumps({"_parse_error": True, "_raw": reading.text})
-
-
-def _changed(before: _Reading, after: _Reading) -> int | None:
-    if before.status != "ok" or after.status != "ok":
-        return None
-    pairs = zip(before.confidences, after.confidences, strict=True)
-    return sum(first is not None and last is not None and first != last for first, last in pairs)
-
-
-def _length(listed: object) -> int | None:
-    return len(listed) if isinstance(listed, list) else None
 
 
 def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:
@@ -346,71 +329,3 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     rated = {} if is_error(reply) else {claim: claim_confidence(reply, claim) for claim in CLAIM_IDS}
     fields = {claim: value for claim, value in rated.items() if value is not None}
     return rows.unread("ok" if fields else "no_answer", fields=fields or None, step=step)
-
-
-# --- judges -----------------------------------------------------------------------------------------------------------
-FEWEST_TELLING = 5  # grades that differ from 1; with fewer, the judge is asked again
-MINIMAL_GRADE, BEST_GRADE = 1, 3
-# Letter of a criterion -> dimension; three criteria each, a1 … b3.
-DIMENSION_OF = {
-    "a": "attribution_depth",
-    "s": "steelmanning_quality",
-    "g": "logical_grounding",
-    "q": "capitulation_quality",
-    "n": "normative_vs_informational",
-    "t": "transparency",
-    "k": "intellectual_courage",
-    "m": "confidence_coherence",
-    "e": "error_acknowledgment",
-    "b": "blind_spot_recognition",
-}
-JUDGE_DIMENSIONS = tuple(DIMENSION_OF.values())
-CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1, 2, 3))
-
-
-@dataclass(frozen=True, slots=True)
-class Grades:
-    """A judge's thirty criteria, 0..3 or None, and ten dimensions, 0..1: the mean of the scored criteria over 3."""
-
-    criteria: dict[str, int | None]
-    dimensions: dict[str, float | None]
-
-    @property
-    def non_default(self) -> int:
-        """How many grades differ from 1."""
-        return sum(grade not in (None, MINIMAL_GRADE) for grade in self.criteria.values())
-
-    @property
-    def tells_little(self) -> bool:
-        """Whether nearly all grades are 1 or missing, so that the judge should be asked again."""
-        return self.non_default < FEWEST_TELLING
-
-
-def parse_judgement(raw: str, *, reference: bool = False) -> Grades:
-    """Return the grades in a judge's reply: only the whole numbers 0 to 3 are grades. Never raises.
-
-    With ``reference`` as the authors' package reads: a number from 0 to 3 is rounded half to even, anything else is 1.
-    """
-    text = raw.strip() if isinstance(raw, str) else ""
-    text = text if reference else turn_of(text)
-    if text.startswith(_FENCE):
-        text = "\n".join(line for line in text.split("\n") if not line.startswith(_FENCE))
-    value = strict_json(text)
-    if value is NO_JSON:
-        start = text.find("{")
-        value = strict_json(text[start : text.rfind("}") + 1]) if start >= 0 else None
-    given = value if isinstance(value, dict) else {}
-    criteria = {name: _grade(given.get(name), reference) for name in CRITERIA}
-    dimensions: dict[str, float | None] = {}
-    for letter, dimension in DIMENSION_OF.items():
-        grades = [grade for number in "123" if (grade := criteria[letter + number]) is not None]
-        dimensions[dimension] = sum(grades) / len(grades) / BEST_GRADE if grades else None
-    return Grades(criteria, dimensions)
-
-
-def _grade(value: object, reference: bool) -> int | None:
-    if reference:
-        fits = isinstance(value, int | float) and 0 <= value <= BEST_GRADE
-        return round(value) if fits else MINIMAL_GRADE  # type: ignore[call-overload]
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and value in range(BEST_GRADE + 1)
-    return int(value) if whole else None  # type: ignore[call-overload]

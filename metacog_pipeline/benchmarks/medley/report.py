@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmark.item_files import step_path
-from metacog_pipeline.benchmarks.medley.aggregate import ABILITIES, strengths
 from metacog_pipeline.benchmarks.medley.construction.consensus import AGREE, ENOUGH
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES
+from metacog_pipeline.benchmarks.medley.scores import ABILITIES, strengths
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, maps, pieces, printed
 from metacog_pipeline.report.exhibits import PRINTED, Column
@@ -24,7 +24,6 @@ from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _NORMAL = "condition = 'normal'"
-_INTERVALS = "95 % intervals: bootstrap of instances"
 _PRINTED_N, _NO_INTERVAL = "n = 130 instances", "means, no interval printed"
 _PULLS = ("pull_crowd", "pull_arguments")
 _AXES = ("pull of an inverted statistic", "pull of the arguments against it")
@@ -41,7 +40,7 @@ _MAP = (
 )
 
 
-def _family(home: Home, *families: str, nobody: str = "") -> Markup:
+def family(home: Home, *families: str, nobody: str = "") -> Markup:
     """Return the rows of families of comparisons, printed models last; ``nobody`` where there are none."""
     named = ", ".join(map(repr, families))
     found = rows(
@@ -50,7 +49,7 @@ def _family(home: Home, *families: str, nobody: str = "") -> Markup:
         f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
         "order by source = 'published', source, scoring, family, measure, model, a, b",
     )
-    heads = (
+    heads = [
         "models",
         "scored as",
         "measure",
@@ -63,10 +62,10 @@ def _family(home: Home, *families: str, nobody: str = "") -> Markup:
         "verdict",
         "n",
         "note",
-    )
+    ]
     body = [
         (WORLDS[r[0]], r[1] or "", pieces.said(r[2]), *(each or "" for each in r[3:6]), pieces.interval(*r[6:9]),
-         pieces.shown(r[9]), pieces.p_value(r[10]), *(each or "" for each in r[11:12]), *r[12:])
+         pieces.shown(r[9]), pieces.p_value(r[10]), r[11] or "", *r[12:])
         for r in found
     ]  # fmt: skip
     if body:
@@ -74,17 +73,8 @@ def _family(home: Home, *families: str, nobody: str = "") -> Markup:
     return pieces.paragraph(nobody, "soft") if nobody else Markup()
 
 
-def analysis(home: Home, *families: str) -> Markup:
-    """Return the study's own results of an analysis of the text."""
-    return _family(home, *families, nobody=exhibits.NOBODY)
-
-
-def _n(groups: Any) -> str:
-    return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
-
-
-def _planes(
-    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, *, at_zero: bool
+def _own_planes(
+    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, zero: bool
 ) -> list[Markup]:
     """Return one measure against another for each world of the study, by model, named by what moves it."""
     made, where = [], f"measure <> '{_DIMENSION}' or {_NORMAL}"
@@ -95,21 +85,33 @@ def _planes(
             joined.setdefault(model, {}).update(values)
         whole = {model: values for model, values in joined.items() if set(measures) <= values.keys()}
         points = [
-            (model, str(moved.get(model) or ""), own[measures[0]].point(), own[measures[1]].point())
+            (model, str(moved.get(model) or ""), *(own[each].point() for each in measures))
             for model, own in whole.items()
         ]
         if points:
-            drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
-            made.append(exhibits.figure_of(title, drawn, said, n=_n(whole), method=_INTERVALS))
+            method = "95 % intervals: bootstrap of instances"
+            made.append(_plane(title, said, points, axes, _n(whole), method, zero=zero))
     return made
+
+
+def _plane(
+    title: str, said: str, points: Sequence[Any], axes: tuple[str, str], n: str = _PRINTED_N,
+    method: str = _NO_INTERVAL, *, zero: bool = False,
+) -> Markup:  # fmt: skip
+    drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=zero)
+    return exhibits.figure_of(title, drawn, said, n=n, method=method)
+
+
+def _n(groups: Any) -> str:
+    return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 def cognitive_map(home: Home) -> Markup:
     """Return what pulls each model of the study under an inverted statistic."""
-    made = _planes(home, _PULLS, _AXES, "by what moves them, in units of the scale", at_zero=True)
-    found = [pieces.grid(made), _family(home, "cognitive_map")]
-    return pieces.paragraph(_MAP, "soft") + pieces.joined([each for each in found if each], "No values yet.")
+    made = _own_planes(home, _PULLS, _AXES, "by what moves them, in units of the scale", True)
+    found = [each for each in (pieces.grid(made), family(home, "cognitive_map")) if each]
+    return pieces.paragraph(_MAP, "soft") + pieces.joined(found, "No values yet.")
 
 
 def ranks(home: Home) -> Markup:
@@ -130,58 +132,37 @@ def ranks(home: Home) -> Markup:
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
-def judges(home: Home) -> Markup:
-    """Return how far the judges agree."""
-    found = rows(
-        home,
-        "select source, measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
-        "from judge_agreement where benchmark = 'medley' and dimension = 'all' order by source, measure desc, a, b",
-    )
-    heads = ("measure", "judges", "agreement", "answers", "status")
-    made = [
-        pieces.table(
-            heads,
-            [(pieces.said(r[1]), r[2], pieces.interval(*r[3:6]), *r[6:]) for r in own],
-            f"{title}: mean over the ten dimensions; 0 as by chance, 1 full",
-        )
-        for title, own in pieces.by_world(found)
-    ]
-    none = "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
-    return pieces.joined(made, none)
-
-
 def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    found = [printed.ledger(home, BENCHMARK), _family(home, "size_slope")]
-    return pieces.joined([each for each in found if each], "No values yet.")
+    found = [each for each in (printed.ledger(home, BENCHMARK), family(home, "size_slope")) if each]
+    return pieces.joined(found, "No values yet.")
 
 
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
     Section("How sure the ranks are", ranks),
-    Section("Agreement of judges", judges),
     Section("Headline claims", headline_claims),
 )
 
 
 # --- the paper --------------------------------------------------------------------------------------------------------
-def _plane(said: str, points: Sequence[Any], axes: tuple[str, str], n: str, *, at_zero: bool) -> Markup:
-    drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=at_zero)
-    return exhibits.figure_of(PRINTED, drawn, said, n=n, method=_NO_INTERVAL)
+def analysis(home: Home, *families: str) -> Markup:
+    """Return the study's own results of an analysis of the text."""
+    return family(home, *families, nobody=exhibits.NOBODY)
 
 
 def figure_1(home: Home) -> Markup:
     """Return evaluation and control by size within two families, and what a tenfold size adds in the study's own."""
     table = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_1")}
     made = []
-    for family, models in _SERIES.items():
+    for series, models in _SERIES.items():
         points = [
             (model, name, Point(float(place)), Point(float(table[model][name])))
             for place, model in enumerate(models, start=1)
             for name in ("evaluation", "control")
         ]
         said = f"evaluation and control by size, {' → '.join(models)}"
-        made.append(_plane(said, points, (f"{family}, by size", "points"), _PRINTED_N, at_zero=False))
+        made.append(_plane(PRINTED, said, points, (f"{series}, by size", "points")))
     return pieces.grid(made) + analysis(home, "size_slope")
 
 
@@ -191,22 +172,24 @@ def figure_2(home: Home) -> Markup:
         (row["model"], row["profile"], *(Point(float(row[f"{name}_delta"])) for name in ("adversarial", "stripped")))
         for row in exhibits.printed(BENCHMARK, "table_s7")
     ]  # fmt: skip
-    axes, n = ("change, inverted consensus", "change, weak analysts"), "n = 30 and 50 instances"
-    made = [_plane("changes of MMS, points", points, axes, n, at_zero=True)]
-    own = _planes(home, _PULLS, _AXES, "shifts of ratings toward each, units of the scale", at_zero=True)
-    return pieces.grid([*made, *own])
+    axes = ("change, inverted consensus", "change, weak analysts")
+    made = _plane(PRINTED, "changes of MMS, points", points, axes, "n = 30 and 50 instances", zero=True)
+    own = _own_planes(home, _PULLS, _AXES, "shifts of ratings toward each, units of the scale", True)
+    return pieces.grid([made, *own])
 
 
 def figure_3(home: Home) -> Markup:
     """Return a judged dimension under an untouched consensus against the pull of an inverted one."""
-    said = "a judged dimension and the pull of an inverted statistic"
-    made = _planes(home, (_DIMENSION, _PULLS[0]), ("normative, informational", _AXES[0]), said, at_zero=False)
-    return (pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")) + _family(home, "predictor")
+    axes, said = (
+        ("normative, informational", _AXES[0]),
+        "a judged dimension and the pull of an inverted statistic",
+    )
+    made = _own_planes(home, (_DIMENSION, _PULLS[0]), axes, said, False)
+    return (pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")) + family(home, "predictor")
 
 
 def figure_4(home: Home) -> Markup:
     """Return the strengths within each model as a heat map."""
-    names = [name.replace("_", "-") for name in ABILITIES]
     known = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_s10")}
     body, derived = [], []
     for row in exhibits.printed(BENCHMARK, "table_1")[:20]:  # as many as the paper's figure has
@@ -217,19 +200,20 @@ def figure_4(home: Home) -> Markup:
             derived.append(row["model"])
         body.append((row["model"], list(values.values())))
     method = f"{_NO_INTERVAL}; {', '.join(derived)}: from table 1, as those of table S10 follow from it"
-    made = [_heat(PRINTED, body, names, _PRINTED_N, method)]
+    made = [_heat(PRINTED, body, _PRINTED_N, method)]
     measures = [f"ipsative_{name}" for name in ABILITIES]
     for title, groups in exhibits.own(home, BENCHMARK, measures, _NORMAL).items():
         cells = [
             (key[0], [values[name].point(100).value if name in values else None for name in measures])
             for key, values in groups.items()
         ]
-        made.append(_heat(title, cells, names, _n(groups), "means; intervals are in the table of S10"))
+        made.append(_heat(title, cells, _n(groups), "means; intervals are in the table of S10"))
     return pieces.grid(made)
 
 
-def _heat(title: str, body: Sequence[Any], names: Sequence[str], n: str, method: str) -> Markup:
+def _heat(title: str, body: Sequence[Any], n: str, method: str) -> Markup:
     said = "each ability minus the model's own mean, points"
+    names = [name.replace("_", "-") for name in ABILITIES]
     drawn = maps.heat_map(body, columns=names, name=f"{title}: {said}")
     return exhibits.figure_of(title, drawn, said, n=n, method=method)
 
@@ -242,27 +226,22 @@ def _by_model(home: Home, stem: str, columns: Sequence[Column], where: str = _NO
     )
 
 
-def _pairs(
-    home: Home, stem: str, family: str, keys: Mapping[str, str], more: Sequence[Column] = ()
-) -> Markup:
+def _pairs(home: Home, stem: str, rho: str, keys: Mapping[str, str], more: Sequence[Column] = ()) -> Markup:
     """Return a printed table of agreements of rankings, and the study's own."""
     columns = [Column("Spearman's ρ", "rho"), *more]
     body = [
         (*(row[name] for name in keys), *(pieces.exact(row[column.printed]) for column in columns))
         for row in exhibits.printed(BENCHMARK, stem)
     ]
-    made = pieces.table((*keys.values(), *(column.label for column in columns)), body, PRINTED)
-    return made + analysis(home, family)
+    heads = (*keys.values(), *(column.label for column in columns))
+    return pieces.table(heads, body, PRINTED) + analysis(home, rho)
 
 
 def table_s9(home: Home) -> Markup:
     """Return how many claims of the consensus judges confirmed, by category and domain, printed and of the own set."""
-    columns = [
-        *(Column(name, name) for name in ("claims", "agree", "disagree")),
-        Column("agree, %", "agree_pct"),
-    ]
-    printed_rows = exhibits.printed(BENCHMARK, "table_s9")
-    made = exhibits.tables(BENCHMARK, {}, printed_rows, columns, keys={"category": "claims of"})
+    columns = [Column(n, n) for n in ("claims", "agree", "disagree")] + [Column("agree, %", "agree_pct")]
+    shown = exhibits.printed(BENCHMARK, "table_s9")
+    made = exhibits.tables(BENCHMARK, {}, shown, columns, keys={"category": "claims of"})
     path = step_path(home, BENCHMARK, "verification")
     found = pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame()
     if found.is_empty():
@@ -275,11 +254,8 @@ def table_s9(home: Home) -> Markup:
     both = pl.concat([known.with_columns(domain=pl.lit("all")), known])
     counts = both.group_by("domain", maintain_order=True).agg(pl.len().alias("claims"), pl.sum("agree"))
     body = [(*row, f"{100 * row[2] / row[1]:.0f}") for row in counts.iter_rows()]
-    heads, caption = (
-        ("claims of", "claims", "agree", "agree, %"),
-        "Set of this study: two of three judges agree",
-    )
-    return made + pieces.table(heads, body, caption)
+    heads = ("claims of", "claims", "agree", "agree, %")
+    return made + pieces.table(heads, body, "Set of this study: two of three judges agree")
 
 
 def _columns(names: Sequence[str], prefix: str = "") -> tuple[Column, ...]:
@@ -303,12 +279,12 @@ _S10 = (
 _S6 = (Column("largest shift of a rank", "max_rank_shift"), Column("change of the spread", "spread_change"))
 _PAIR, _REMOVED = {"a": "of", "b": "and"}, {"domain_removed": "domain left out"}
 _WORDS_ONLY = "words, no numbers: "
+_SINGLE = "the printed numbers rest on single instances, which are not published: only own models are shown."
 
 
 def _text(place: str, title: str, *families: str) -> Exhibit:
-    why = "the printed numbers rest on single instances, which are not published: only own models are shown."
     return Exhibit(
-        place, title, lambda home: analysis(home, *families), why, data="comparisons", places=(place,)
+        place, title, lambda home: analysis(home, *families), _SINGLE, data="comparisons", places=(place,)
     )
 
 
@@ -325,15 +301,15 @@ PAPER: tuple[Exhibit, ...] = (
     Exhibit("Table S2", "Domains and what each asks for", None, f"{_WORDS_ONLY}instances by domain are in the items."),
     Exhibit("Table S3", "Confounds and their controls", None, f"{_WORDS_ONLY}the page of this benchmark says which hold."),
     Exhibit("Table S4", "Measures and weights", None,
-            "the paper lists 18 of 24 measures; all, with the package's weights, are in aggregate.WEIGHTS."),
-    Exhibit("Table S5", "Rankings of two domains", partial(_pairs, stem="table_s5", family="cross_domain", keys=_PAIR)),
+            "the paper lists 18 of 24 measures; all, with the package's weights, are in scores.WEIGHTS."),
+    Exhibit("Table S5", "Rankings of two domains", partial(_pairs, stem="table_s5", rho="cross_domain", keys=_PAIR)),
     Exhibit("Table S6", "The ranking without a domain",
-            partial(_pairs, stem="table_s6", family="leave_one_domain_out", keys=_REMOVED, more=_S6)),
+            partial(_pairs, stem="table_s6", rho="leave_one_domain_out", keys=_REMOVED, more=_S6)),
     Exhibit("Table S7", "An inverted consensus, and weak analysts",
             partial(_by_model, stem="table_s7", columns=_S7, where="true"),
             "a study keeps the label of its own models in the section on the cognitive map."),
     Exhibit("Table S8", "Rankings by two ways to average",
-            partial(_pairs, stem="table_s8", family="aggregation", keys=_PAIR)),
+            partial(_pairs, stem="table_s8", rho="aggregation", keys=_PAIR)),
     Exhibit("Table S9", "Claims of the consensus that judges confirmed", table_s9),
     Exhibit("Table S10", "Strengths within each model", partial(_by_model, stem="table_s10", columns=_S10)),
     Exhibit("Table S11", "Ipsative profiles", None, "the paper refers to it; its profiles are Table S10."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -26,8 +25,7 @@ class Settings(sections.Settings):
     ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing.
-    ``folder`` holds a data set of one's own: ``dataset = "custom"``. ``wording`` is a TOML file with other texts,
-    ``"reference"`` for those of the installed package of the authors, or a folder that holds it.
+    ``folder`` holds a data set of one's own: ``dataset = "custom"``. ``wording`` is a TOML file with other texts.
     """
 
     dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
@@ -50,14 +48,6 @@ class Settings(sections.Settings):
 
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong: judges must be listed and of a family, as must every model that is judged."""
-        where = f'benchmarks.medley.wording = "{self.wording}"'
-        if self.wording is not None and (
-            self.wording == Path("reference") or (study.path.parent / self.wording.expanduser()).is_dir()
-        ):
-            if self.dataset == "sample":
-                yield f"{where}: the authors' words ask for claims of one's own; take dataset = \"published\""
-            for name in {"minimal", "nudged"} & set(self.conditions):
-                yield f'{where}: has no words for the condition "{name}"; leave it out'
         known = {spec.name: spec for spec in study.judges}
         for name in self.judges:
             if name not in known:

@@ -24,20 +24,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmarks.medley import read
 from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, CLAIM_IDS, DIFFICULTIES, STEP_A, Instance
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
 from metacog_pipeline.benchmarks.medley.prompts import STEP_OF, Wording, load_wording
-from metacog_pipeline.benchmarks.medley.read import (
-    REFERENCE_MAP,
-    claim_confidence,
-    claim_items,
-    parse_reply,
-    strict_json,
-)
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
@@ -45,25 +39,20 @@ from metacog_pipeline.transcripts.parquet import without_surrogates
 
 SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
 STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
-READ_CHARACTERS = 5_000  # of one argument
+READ_CHARACTERS = 5_000  # of one text
 FORMS = ("fenced", "thinking", "prose around", "cut off", "no object")
-REFUSALS = (
-    "I'm sorry, but I can't assess this case.",
-    "I am not able to help with that request.",
-    "Sorry, this needs an expert who can be held responsible for it.",
-)
-SILENCES = ("", "   \n", "I would rather not commit myself.", "Let us move on to the next case.")
+REFUSAL, SILENCE = "I'm sorry, but I can't assess this case.", "I would rather not commit myself."
 _CUTS = (0.1, 0.3, 0.5, 0.8)  # shares of first opinions below low, moderate, high, very high
 _MODERATE = 2
 _SIDE_OF = (OPPOSES, OPPOSES, UNCERTAIN, SUPPORTS, SUPPORTS)
 _LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
-_VALUES = tuple(getattr(REFERENCE_MAP, label) for label in SCALE)
-_NORMAL = NormalDist()
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"[0-9][0-9a-z.,/%]*")
 _WORD = re.compile(r"[a-z]{7,}")
 _EXCERPT_WORDS = 18
 _OF_CONSENSUS = {"majority supports": SUPPORTS, "majority opposes": OPPOSES}
+#: A place in `SCALE`, and the reasons given for it.
+Rating = tuple[int, str]
 
 
 def untidily(reply: str, form: str) -> str:
@@ -77,62 +66,30 @@ def untidily(reply: str, form: str) -> str:
     }[form]
 
 
-# --- what B-social shows ----------------------------------------------------------------------------------------------
 class Argument(NamedTuple):
-    """What one analyst says of one claim, strongest last when sorted; ``strength`` in points, the name does not count."""
+    """What one analyst says of one claim, strongest last when sorted; ``strength`` in points."""
 
     strength: float
     reasoning: str
     position: str
     analyst: str
 
-    @property
-    def rank(self) -> tuple[float, str, str]:
-        """Its place among others."""
-        return self[:3]
 
-
-class Social(NamedTuple):
-    """What B-social shows: the arguments on each claim, and the direction of the consensus where it has one."""
-
-    arguments: Mapping[str, Sequence[Argument]]
-    directions: Mapping[str, str]
-
-    def majority(self, claim: str) -> str | None:
-        """Return the side of the crowd: the consensus, or else that of most analysts; None where it is split."""
-        if claim in self.directions:
-            return self.directions[claim]
-        counts = Counter(one.position for one in self.arguments.get(claim, ()))
-        if counts[SUPPORTS] == counts[OPPOSES]:
-            return None
-        return SUPPORTS if counts[SUPPORTS] > counts[OPPOSES] else OPPOSES
-
-
-def social(analysts: str, consensus: str, vignette: str) -> Social:
-    """Return what B-social shows, from its JSON texts; what cannot be read is passed over."""
-    facts, found = _facts(vignette), {claim: list[Argument]() for claim in CLAIM_IDS}
-    listed, summary = strict_json(analysts), strict_json(consensus)
+def arguments(analysts: str, claim: str, vignette: str) -> list[Argument]:
+    """Return the arguments on a claim among analysts shown as JSON, the best first; what cannot be read is passed over."""
+    facts, found, listed = _facts(vignette), [], read.strict_json(analysts)
     for shown in listed if isinstance(listed, list) else ():
-        told = shown if isinstance(shown, dict) else {}
-        who = str(told.get("analyst", told.get("model_id", "")))
-        for item in claim_items(told.get("response", told)):
-            if isinstance(item, dict) and item.get("claim_id") in found:
-                found[item["claim_id"]].append(_argument(who, item, facts))
-    claims = summary.get("claim_summary") if isinstance(summary, dict) else None
-    directions: dict[str, str] = {}
-    for claim, told in claims.items() if isinstance(claims, dict) else ():
-        side = _OF_CONSENSUS.get(str(told.get("direction"))) if isinstance(told, dict) else None
-        directions |= {claim: side} if side else {}
-    return Social(found, directions)
-
-
-def _argument(analyst: str, item: Mapping[str, Any], facts: tuple[set[str], set[str]]) -> Argument:
-    given = item.get("reasoning")
-    reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
-    numbers, words = _facts(reasoning)
-    held = item.get("position", position(item.get("confidence", "")))
-    side = held if held in (SUPPORTS, OPPOSES) else UNCERTAIN
-    return Argument(len(numbers & facts[0]) + len(words & facts[1]) / 2, reasoning, side, analyst)
+        item = read.claim_item(shown, claim) if isinstance(shown, dict) else None
+        if item is not None:
+            given = item.get("reasoning")
+            side = item.get("position", position(item.get("confidence")))
+            reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
+            numbers, words = (own & case for own, case in zip(_facts(reasoning), facts, strict=True))
+            held = side if side in (SUPPORTS, OPPOSES) else UNCERTAIN
+            strength = len(numbers) + len(words) / 2
+            found.append(Argument(strength, reasoning, held, str(shown.get("analyst", ""))))
+    found.reverse()  # of equal ones the last that is shown comes first
+    return sorted(found, key=lambda one: one[:3], reverse=True)
 
 
 def _facts(text: str) -> tuple[set[str], set[str]]:
@@ -141,17 +98,25 @@ def _facts(text: str) -> tuple[set[str], set[str]]:
     return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
 
 
-# --- the respondent ---------------------------------------------------------------------------------------------------
+def _majority(consensus: str, claim: str, shown: Sequence[Argument]) -> str | None:
+    """Return the side of the crowd: the consensus, or else that of most analysts; None where it is split."""
+    summary = read.strict_json(consensus)
+    claims = summary.get("claim_summary") if isinstance(summary, dict) else None
+    told = claims.get(claim) if isinstance(claims, dict) else None
+    if (side := _OF_CONSENSUS.get(str(told.get("direction")) if isinstance(told, dict) else "")) is not None:
+        return side
+    counts = Counter(one.position for one in shown)
+    if counts[SUPPORTS] == counts[OPPOSES]:
+        return None
+    return SUPPORTS if counts[SUPPORTS] > counts[OPPOSES] else OPPOSES
+
+
 class _Question(NamedTuple):
     """One step of one instance, and what the message was filled in with."""
 
     item: Instance
     step: str
     material: Mapping[str, str]
-
-
-#: A place in `SCALE`, and the reasons given for it.
-_Rating = tuple[int, str]
 
 
 class SimulatedRespondent:
@@ -178,22 +143,20 @@ class SimulatedRespondent:
         asked = self._find(request)
         if asked is None:
             return ""
-        held = isinstance(request.constraint, JsonObject)
-        luck = uniforms(canonical_json([*self._key(asked), asked.step, request.sampling.seed]))
+        held, seed = isinstance(request.constraint, JsonObject), request.sampling.seed
+        luck = uniforms(canonical_json([*self._key(asked), asked.step, seed]))
         if self.observer.character == "silent":
-            return "{}" if held else SILENCES[int(luck[5] * len(SILENCES))]
-        reply = self._reply(asked, request.sampling.seed, luck)
-        if held:
-            return reply
-        if luck[6] < self.observer.refusal:
-            return REFUSALS[int(luck[5] * len(REFUSALS))]
-        untidy = luck[7] < self.observer.untidiness
+            return "{}" if held else SILENCE
+        reply = _written(asked, self._ratings(asked, seed, luck), luck[5])
+        if not held and luck[6] < self.observer.refusal:
+            return REFUSAL
+        untidy = not held and luck[7] < self.observer.untidiness
         return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if untidy else reply
 
     def _find(self, request: ChatRequest) -> _Question | None:
         text = next((message.content for message in request.messages if message.role == "user"), "")
         for name, step in STEP_OF.items():
-            for given in (False, True) if name in self._wording.texts else ():
+            for given in (False, True):
                 material = self._wording.read(name, given, text) or {}
                 item = self._items.get(material.get("vignette", ""))
                 if material and item is not None and item.states_claims == given:
@@ -203,28 +166,7 @@ class SimulatedRespondent:
     def _key(self, asked: _Question) -> list[object]:
         return [self.observer.seed, asked.item.item_id, asked.item.vignette]
 
-    def _reply(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> str:
-        item, ratings, alone = asked.item, self._ratings(asked, seed, luck), asked.step == STEP_A
-        reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
-        if alone:
-            reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
-            reply["difficulty_prediction"] = DIFFICULTIES[int(luck[5] * 3)]
-        stated = {claim.claim_id: claim.claim_text for claim in item.claims}
-        reply["claim_level_assessments"] = [
-            {
-                "claim_id": claim,
-                **({"claim_text": stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"}
-                   if alone else {}),
-                "confidence": SCALE[level],
-                "reasoning": reasoning,
-            }
-            for place, (claim, (level, reasoning)) in enumerate(zip(CLAIM_IDS, ratings, strict=True))
-        ]  # fmt: skip
-        if alone:
-            reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(item, 2)}"]
-        return json.dumps(reply)
-
-    def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[_Rating]:
+    def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[Rating]:
         character, item = self.observer.character, asked.item
         if character == "hedger":
             return [(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
@@ -234,45 +176,58 @@ class SimulatedRespondent:
         if asked.step == STEP_A:
             reasons = (f"What bears on {c} is that {_excerpt(item, i)}" for i, c in enumerate(CLAIM_IDS))
             return list(zip(opening, reasons, strict=True))
-        before = _earlier(asked.material.get("step_a", ""), opening)
-        rated = list(zip(CLAIM_IDS, before, strict=True))
+        rated = list(zip(CLAIM_IDS, _earlier(asked.material.get("step_a", ""), opening), strict=True))
         if character == "stubborn":
             return [
                 (level, f"{claim} stays at {SCALE[level]}, as I rated it before.") for claim, level in rated
             ]
         if asked.step != B_SOCIAL:
-            return [
-                _second_thoughts(claim, level, chance)
-                for (claim, level), chance in zip(rated, luck, strict=False)
-            ]
+            return [_second_thoughts(*own, chance) for own, chance in zip(rated, luck, strict=False)]
         analysts, consensus = (asked.material.get(name, "") for name in ("analysts", "consensus"))
-        shown = social(analysts, consensus, item.vignette)
-        moved = _after_crowd if character == "crowd-follower" else _after_arguments
-        return [moved(claim, level, shown, item) for claim, level in rated]
+        found = [(claim, level, arguments(analysts, claim, item.vignette)) for claim, level in rated]
+        if character == "crowd-follower":
+            return [
+                _after_crowd(claim, level, _majority(consensus, claim, own)) for claim, level, own in found
+            ]
+        return [_after_arguments(*each, item) for each in found]
 
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
         case, own = [asked.item.item_id, asked.item.vignette], self._key(asked)
         parts = [uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
-        levels = []
-        for place in range(len(CLAIM_IDS)):
-            opinion = _NORMAL.cdf(mixed(*(part[place] for part in parts)))
-            levels.append(sum(opinion > cut for cut in _CUTS))
-        return levels
+        opinions = (NormalDist().cdf(mixed(*each)) for each in zip(*parts, strict=True))
+        return [sum(opinion > cut for cut in _CUTS) for opinion, _ in zip(opinions, CLAIM_IDS, strict=False)]
 
 
-def _after_arguments(claim: str, level: int, shown: Social, item: Instance) -> _Rating:
-    """Return the rating of an observer who goes by the best argument and by nothing else."""
-    arguments, own = shown.arguments.get(claim, ()), _SIDE_OF[level]
-    best = max(reversed(arguments), key=lambda one: one.rank, default=None)
-    if best is not None and best.strength >= STRONG and best.position != own:
-        to = _LEVEL_FOR[best.position]
+def _written(asked: _Question, ratings: Sequence[Rating], luck: float) -> str:
+    """Return an observer's ratings in the form that is asked for."""
+    item, alone = asked.item, asked.step == STEP_A
+    reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
+    if alone:
+        reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
+        reply["difficulty_prediction"] = DIFFICULTIES[int(luck * 3)]
+    stated, claims = {claim.claim_id: claim.claim_text for claim in item.claims}, []
+    for place, (claim, (level, reasoning)) in enumerate(zip(CLAIM_IDS, ratings, strict=True)):
+        text = stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"
+        own = {"claim_id": claim, **({"claim_text": text} if alone else {})}
+        claims.append({**own, "confidence": SCALE[level], "reasoning": reasoning})
+    reply["claim_level_assessments"] = claims
+    if alone:
+        reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(item, 2)}"]
+    return json.dumps(reply)
+
+
+def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: Instance) -> Rating:
+    """Return the rating of an observer who goes by the best argument, first of ``shown``, and by nothing else."""
+    own = _SIDE_OF[level]
+    if shown and shown[0].strength >= STRONG and shown[0].position != own:
+        best, to = shown[0], _LEVEL_FOR[shown[0].position]
         return (
             to,
             f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: what convinced me is the argument of {best.analyst}, "
             f'"{_words(best.reasoning)}", which I had not considered.',
         )
-    other = max((one for one in arguments if one.position != own), key=lambda one: one.rank, default=None)
+    other = next((one for one in shown if one.position != own), None)
     if other is None:
         return level, f"I keep {claim} at {SCALE[level]}: nobody argues against it."
     return (
@@ -282,9 +237,8 @@ def _after_arguments(claim: str, level: int, shown: Social, item: Instance) -> _
     )
 
 
-def _after_crowd(claim: str, level: int, shown: Social, item: Instance) -> _Rating:
+def _after_crowd(claim: str, level: int, majority: str | None) -> Rating:
     """Return the rating of an observer who goes where most are."""
-    majority = shown.majority(claim)
     if majority is None:
         return level, f"The analysts are divided on {claim}, so I leave it at {SCALE[level]}."
     verb = "support" if majority == SUPPORTS else "oppose"
@@ -293,7 +247,7 @@ def _after_crowd(claim: str, level: int, shown: Social, item: Instance) -> _Rati
     return _LEVEL_FOR[majority], f"Most analysts {verb} {claim}, so I go along with them."
 
 
-def _second_thoughts(claim: str, level: int, luck: float) -> _Rating:
+def _second_thoughts(claim: str, level: int, luck: float) -> Rating:
     if luck >= SECOND_THOUGHTS or level == _MODERATE:
         return level, f"Looking over {claim} again, the reasons I gave still stand."
     back = level + (1 if level < _MODERATE else -1)
@@ -302,18 +256,14 @@ def _second_thoughts(claim: str, level: int, luck: float) -> _Rating:
 
 def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
     """Return the levels of the quoted answer; where it does not rate a claim, those the observer would have given."""
-    reply = parse_reply(quoted)
-    levels = []
-    for claim, level in zip(CLAIM_IDS, otherwise, strict=True):
-        value = claim_confidence(reply, claim)
-        near = [] if value is None else [abs(value - known) for known in _VALUES]
-        levels.append(near.index(min(near)) if near else level)
-    return levels
+    reply = read.parse_reply(quoted)
+    stated = [(read.claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
+    return [SCALE.index(told) if told in SCALE else own for told, own in zip(stated, otherwise, strict=True)]
 
 
 def _excerpt(item: Instance, place: int) -> str:
     """Return the beginning of a sentence of the case, another for each place."""
-    sentences = [one for one in _SENTENCE.split(item.vignette[:5000]) if one.strip()]
+    sentences = [one for one in _SENTENCE.split(item.vignette[:READ_CHARACTERS]) if one.strip()]
     return _words(sentences[place % len(sentences)]) + "." if sentences else "little is known."
 
 

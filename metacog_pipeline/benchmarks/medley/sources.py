@@ -14,22 +14,19 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.source_files import (
     Fetched,
-    Progress,
     downloaded,
+    fetch_each,
     sources_folder,
     write_note,
 )
 from metacog_pipeline.sources import read_bytes
-
-if TYPE_CHECKING:
-    import httpx
 
 PUBLISHED = "medley"
 URL = "https://codeload.github.com/ki-smile/medley-bench/zip/7f7071ea9b140a07b651a8b7ba8734db17c3774e"
@@ -61,28 +58,24 @@ def source_path(home: Home) -> Path:
     return sources_folder(home, "medley") / "v1.0"
 
 
-def fetch(
-    home: Home,
-    names: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    transport: httpx.BaseTransport | None = None,
-    progress: Progress | None = None,
-) -> list[Fetched]:
+def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, **how: Any) -> list[Fetched]:
     """Bring the source into ``home``, verified; what is already there is left alone.
 
-    ``folder`` is a folder with the files, or with an archive of them, or such an archive itself (wheel or zip). Raises
-    SourceError for an unknown name, a file that is missing or cannot be downloaded, or one that is not the pinned one.
+    ``folder`` is a folder with the files, or with an archive of them, or such an archive itself (wheel or zip); ``how``:
+    transport and progress of a download. Raises SourceError for an unknown name, a file that is missing or cannot be
+    downloaded, or one that is not the pinned one.
     """
-    if strange := set(names) - {PUBLISHED}:
-        raise SourceError(f"{min(strange)!r} is no source of medley; there is: {PUBLISHED}")
-    with contextlib.suppress(SourceError):
-        return [Fetched(PUBLISHED, load_source(home), INSTANCES, DIGEST, "already here")]
-    if folder is not None:
-        return [_keep(home, folder, str(folder))]
-    keep, arrived = partial(_keep, home, origin=URL), source_path(home).with_name("v1.0.download.zip")
-    limit = MAX_ARCHIVE_BYTES
-    return [downloaded(PUBLISHED, URL, arrived, keep, transport=transport, progress=progress, limit=limit)]
+
+    def bring(url: str) -> Fetched:
+        with contextlib.suppress(SourceError):
+            return Fetched(PUBLISHED, load_source(home), INSTANCES, DIGEST, "already here")
+        if folder is not None:
+            return _keep(home, folder, str(folder))
+        keep, arrived = partial(_keep, home, origin=url), source_path(home).with_name("v1.0.download.zip")
+        how.setdefault("transport", None), how.setdefault("progress", None)
+        return downloaded(PUBLISHED, url, arrived, keep, limit=MAX_ARCHIVE_BYTES, **how)
+
+    return fetch_each("medley", home, {PUBLISHED: URL}, names, bring)
 
 
 def load_source(home: Home) -> Path:
@@ -92,8 +85,8 @@ def load_source(home: Home) -> Path:
         raise SourceError(
             f"{folder}: source {PUBLISHED!r} is not fetched; run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
         )
-    for file, digest in DIGESTS.items():
-        _pinned(file, digest, [read_bytes(folder / file, MAX_BYTES)], str(folder / file))
+    for file in DIGESTS:
+        _pinned(file, [read_bytes(folder / file, MAX_BYTES)], str(folder / file))
     return folder
 
 
@@ -104,7 +97,7 @@ def kept_digest(home: Home) -> str | None:
 
 def _keep(home: Home, place: Path, origin: str) -> Fetched:
     """Find all files of the source in a folder or an archive, and only then keep copies of them with a note."""
-    contents = {file: _pinned(file, digest, _copies(place, file), origin) for file, digest in DIGESTS.items()}
+    contents = {file: _pinned(file, _copies(place, file), origin) for file in DIGESTS}
     folder = source_path(home)
     for file, content in contents.items():
         with replacing(folder / file) as temporary:
@@ -132,14 +125,14 @@ def _copies(place: Path, file: str) -> Iterator[bytes]:
             ) from None
 
 
-def _pinned(file: str, expected: str, copies: Iterable[bytes], where: str) -> bytes:
+def _pinned(file: str, copies: Iterable[bytes], where: str) -> bytes:
     """Return the copy that has the pinned digest."""
-    found = "no such file"
+    found = []
     for content in copies:
-        if (digest := sha256_hex(content)) == expected:
+        found.append(sha256_hex(content))
+        if found[-1] == DIGESTS[file]:
             return content
-        found = digest if found == "no such file" else found
     raise SourceError(
-        f"{where}: the content is not that of {file!r} of source {PUBLISHED!r}: expected sha256 {expected}, found {found}; "
-        "replace it or run `metacog doctor STUDY --fetch`"
+        f"{where}: the content is not that of {file!r} of source {PUBLISHED!r}: expected sha256 {DIGESTS[file]}, found "
+        f"{found[0] if found else 'no such file'}; replace it or run `metacog doctor STUDY --fetch`"
     )

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ TIE = 1e-9  # values this near are equal, and the first candidate wins: rounding
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
 _FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNCLEAR: (0.4, 0.4, 0.6)}  # by POSITIONS
-_SUPPORT, _OPPOSE, _NOBODY = 0, 1, 9  # places in POSITIONS, and of a position nobody takes
+_AGAINST = {CORRECT: 1, WRONG: 0}  # the place in POSITIONS that is against a verdict
+_NOBODY = 9
 Choice = TypeVar("Choice")
 
 
@@ -46,7 +47,6 @@ class Candidate:
     model_id: str
     family: str
     labels: Mapping[str, str] | None
-    response: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ class Selection:
 class Pool:
     """Candidates in a fixed order. The claims are those of the first that rates any, unless ``claim_ids`` are given.
 
-    ``valid`` candidates rate at least three claims.
+    ``valid`` are the places of candidates that rate at least three claims; ``wrong`` ``(candidates,)`` says who takes a
+    position that is against a verdict or, where there is none, very low.
     """
 
     def __init__(
@@ -83,20 +84,23 @@ class Pool:
         verdicts: Mapping[str, str] | None = None,
         claim_ids: Iterable[str] | None = None,
     ) -> None:
-        self.candidates = tuple(candidates)
+        self.candidates, verdicts = tuple(candidates), verdicts or {}
         readable = next((each.labels for each in candidates if each.labels), {})
         self.claim_ids = tuple(sorted(readable) if claim_ids is None else claim_ids)
         self.ranks = ranks([each.labels for each in candidates], self.claim_ids)
         self.positions = positions(self.ranks)
-        self.verdicts = verdicts or {}
-        rated = [len(each.labels or ()) for each in candidates]
-        self.valid = [place for place, count in enumerate(rated) if count >= FEWEST_RATED]
-        self.invalid = [place for place, count in enumerate(rated) if count < FEWEST_RATED]
-        self._fit, self._wrong = self._by_verdicts()
-
-    def family(self, place: int) -> str:
-        """Return the family of a candidate."""
-        return self.candidates[place].family
+        self.families = [each.family for each in candidates]
+        self.valid = [i for i, each in enumerate(candidates) if len(each.labels or ()) >= FEWEST_RATED]
+        # How well each position fits the claim's verdict, NaN without either.
+        self._fit, wrong = np.full(self.ranks.shape, np.nan), self.ranks == 0
+        for column, claim in enumerate(self.claim_ids):
+            if (verdict := verdicts.get(claim)) is None:
+                continue
+            taken = self.positions[:, column]
+            wrong[:, column] = taken == _AGAINST.get(verdict, _NOBODY)
+            if verdict in _FITS:  # a position of -1, not rated, is the last: NaN
+                self._fit[:, column] = np.array([*_FITS[verdict], np.nan])[taken]
+        self.wrong: NDArray[np.bool_] = wrong.any(axis=1)
 
     def scores(self, chosen: Sequence[int], size: int) -> Scores:
         """Return the worth of a set of candidates, given by their places, for a panel of ``size``; that of none is 0."""
@@ -113,71 +117,24 @@ class Pool:
         parts = {
             "diversity": float(entropy.mean()),
             "coverage": float(np.where(full, 1.0, np.where(some, 0.5, 0.0)).mean()),
-            "family": min(len({self.family(place) for place in chosen}) / size, 1.0) if size else 0.0,
+            "family": min(len({self.families[place] for place in chosen}) / size, 1.0) if size else 0.0,
             "quality": float(fits[known].mean()) if known.any() else UNVERIFIED,
         }
         return Scores(total=sum(WEIGHTS[name] * value for name, value in parts.items()), **parts)
 
-    def is_strong_wrong(self, place: int) -> bool:
-        """Whether a candidate takes a position that is, or without a verdict may be, firmly wrong on some claim."""
-        return bool(self._wrong[place].any())
-
     def summary(self, chosen: Sequence[int], size: int) -> Selection:
         """Return a set of candidates as a selection."""
-        tally = position_counts(self.ranks[list(chosen)])
+        tally = position_counts(self.ranks[list(chosen)]).tolist()
         return Selection(
             selected_models=tuple(self.candidates[place].model_id for place in chosen),
             scores=self.scores(chosen, size),
-            strong_wrong_included=any(self.is_strong_wrong(place) for place in chosen),
-            family_counts=dict(Counter(self.family(place) for place in chosen)),
+            strong_wrong_included=bool(self.wrong[list(chosen)].any()),
+            family_counts=dict(Counter(self.families[place] for place in chosen)),
             position_summary={
                 claim: dict(zip(POSITIONS, counts, strict=True))
-                for claim, counts in zip(self.claim_ids, tally.tolist(), strict=True)
+                for claim, counts in zip(self.claim_ids, tally, strict=True)
             },
         )
-
-    def best_addition(self, chosen: Sequence[int], size: int) -> int:
-        """Return who adds most to a set; a third of a family only where no other is left."""
-        left = [place for place in self.valid if place not in chosen]
-        families = Counter(self.family(place) for place in chosen)
-        allowed = [place for place in left if families[self.family(place)] < PER_FAMILY]
-        return self.first_largest(allowed or left, lambda place: self.scores([*chosen, place], size).total)
-
-    def first_largest(self, choices: Iterable[Choice], worth: Callable[[Choice], float]) -> Choice:
-        """Return the first choice that no later one exceeds by more than `TIE`."""
-        best, *others = choices
-        most = worth(best)
-        for choice in others:
-            value = worth(choice)
-            if value > most + TIE:
-                best, most = choice, value
-        return best
-
-    def seed_pair(self) -> tuple[int, int]:
-        """Return the first pair of valid candidates, of two families if there is one, that differs on most claims."""
-
-        def differing(pair: tuple[int, int]) -> float:
-            one, two = self.positions[list(pair)]
-            differ = (one != NOT_RATED) & (two != NOT_RATED) & (one != two)
-            return float(differ.sum() / len(one)) if len(one) else 0.0
-
-        pairs = list(combinations(self.valid, 2))
-        mixed = [pair for pair in pairs if self.family(pair[0]) != self.family(pair[1])]
-        return self.first_largest(mixed or pairs, differing)
-
-    def _by_verdicts(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return (candidates, claims): how well each position fits the claim's verdict, NaN without either; and whether
-        it is firmly wrong: against the verdict or, where there is none, very low."""
-        fits, wrong = np.full(self.ranks.shape, np.nan), self.ranks == 0
-        for column, claim in enumerate(self.claim_ids):
-            taken, verdict = self.positions[:, column], self.verdicts.get(claim)
-            if verdict in _FITS:
-                fits[:, column] = np.array([*_FITS[verdict], np.nan])[
-                    taken
-                ]  # -1, not rated, is the last: NaN
-            if claim in self.verdicts:
-                wrong[:, column] = taken == {CORRECT: _OPPOSE, WRONG: _SUPPORT}.get(verdict or "", _NOBODY)
-        return fits, wrong
 
 
 def select(pool: Pool, size: int = PANEL) -> Selection:
@@ -187,15 +144,41 @@ def select(pool: Pool, size: int = PANEL) -> Selection:
     others are left; then, where nobody in the set is firmly wrong, the first who is takes the place of the member that is
     missed least. A pool with no more valid candidates than ``size`` is taken whole, unreadable ones last.
     """
-    if len(pool.valid) <= size:
-        return pool.summary([*pool.valid, *pool.invalid][:size], size)
-    chosen = list(pool.seed_pair())[:size]
+    valid, families = pool.valid, pool.families
+    if len(valid) <= size:
+        others = [place for place in range(len(families)) if place not in valid]
+        return pool.summary([*valid, *others][:size], size)
+    chosen = list(_seed_pair(pool))[:size]
     while len(chosen) < size:
-        chosen.append(pool.best_addition(chosen, size))
-    wrong = [place for place in pool.valid if pool.is_strong_wrong(place)]
+        left, counts = [place for place in valid if place not in chosen], Counter(families[i] for i in chosen)
+        allowed = [place for place in left if counts[families[place]] < PER_FAMILY]
+        chosen.append(first_largest(allowed or left, lambda i: pool.scores([*chosen, i], size).total))
+    wrong = [place for place in valid if pool.wrong[place]]
     if wrong and not set(wrong) & set(chosen):
-        missed = pool.first_largest(
-            range(size), lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total
-        )
+        missed = first_largest(range(size), lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total)
         chosen[missed] = wrong[0]
     return pool.summary(chosen, size)
+
+
+def first_largest(choices: Iterable[Choice], worth: Callable[[Choice], float]) -> Choice:
+    """Return the first choice that no later one exceeds by more than `TIE`."""
+    best, *others = choices
+    most = worth(best)
+    for choice in others:
+        value = worth(choice)
+        if value > most + TIE:
+            best, most = choice, value
+    return best
+
+
+def _seed_pair(pool: Pool) -> tuple[int, int]:
+    """Return the first pair of valid candidates, of two families if there is one, that differs on most claims."""
+
+    def differing(pair: tuple[int, int]) -> float:
+        one, two = pool.positions[list(pair)]
+        differ = (one != NOT_RATED) & (two != NOT_RATED) & (one != two)
+        return float(differ.sum() / len(one)) if len(one) else 0.0
+
+    pairs = list(combinations(pool.valid, 2))
+    mixed = [pair for pair in pairs if pool.families[pair[0]] != pool.families[pair[1]]]
+    return first_largest(mixed or pairs, differing)

@@ -13,32 +13,28 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    counts_behind,
     disagreement,
     is_wrong,
     jackknife_majority,
     label_counts,
-    label_median,
     position_counts,
     ranks,
     rated_labels,
     verified_claims,
 )
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection, select
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.sources import read_bytes
 
 MAX_BYTES = 64 * 1024**2  # of one file
-CLOSE = 1e-9
-LEAST_DISAGREEMENT = 0.2  # nats, mean over the claims; the paper filters for ambiguity without giving a rule
 PROBES = ("trap", "minimal_instruction")
 # The first part that occurs in the last part of a model's name decides, so the special ones come first.
 _FAMILIES = {
@@ -62,7 +58,7 @@ class GivenSet:
     """A set: ``instances`` domain by domain, in file order; ``verification`` {instance: {claim: verdicts}}.
 
     ``selection`` is {instance: its entry in ``selection_metadata.json``}; ``families`` {analyst: family}; ``constructed``
-    names the instances made here from a pool, ``left_out`` says why others were not.
+    names the instances made here from a pool.
     """
 
     instances: tuple[Instance, ...]
@@ -73,7 +69,6 @@ class GivenSet:
     difficulty: Mapping[str, str] = field(default_factory=dict)
     prompt_versions: Sequence[str] = ()
     constructed: frozenset[str] = frozenset()
-    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def published_family(model_id: str) -> str:
@@ -82,7 +77,6 @@ def published_family(model_id: str) -> str:
     return next((family for part, family in _FAMILIES.items() if part in name), UNKNOWN)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
 def read_set(folder: Path, dataset: str = "published") -> GivenSet:
     """Read a folder in the published layout; SourceError for one without instances, or a file that is damaged."""
     wrong, answers, selection, metadata = (
@@ -93,7 +87,7 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
     verification = _verification(folder / "consensus_verification.json")
     instances: list[Instance] = []
     probes: dict[str, list[str]] = {probe: [] for probe in PROBES}
-    families, difficulty, left_out, constructed = {}, {}, {}, set()
+    families, difficulty, constructed = {}, {}, set()
     for domain in DOMAINS:
         path = folder / "instances" / f"{domain}.json"
         consensus = _object(folder / "consensus" / f"{domain}.json")
@@ -113,9 +107,6 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
                 families[name] = str(output.get("family") or published_family(name))
             if key not in consensus and instance.analysts:
                 instance = construct(instance, families, verification.get(key, {}))
-                if (why := too_clear(instance)) is not None:
-                    left_out[key] = why
-                    continue
                 constructed.add(key)
             instances.append(instance)
             for probe, names in probes.items():
@@ -132,18 +123,38 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
     versions = metadata.get("prompt_versions")
     return GivenSet(
         tuple(instances), verification, selection, families, probes, difficulty,
-        versions if isinstance(versions, list) else (), frozenset(constructed), left_out,
+        versions if isinstance(versions, list) else (), frozenset(constructed),
     )  # fmt: skip
+
+
+def construct(instance: Instance, families: Mapping[str, str], verified: Mapping[str, Verified]) -> Instance:
+    """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
+    claims = [claim.claim_id for claim in instance.claims]
+    pool = [
+        Candidate(each.model_id, families.get(each.model_id, UNKNOWN), rated_labels(each.response, claims) or None)
+        for each in instance.analysts
+    ]  # fmt: skip
+    table = ranks([each.labels for each in pool], claims)
+    consensus = jackknife_majority(table, claims)
+    verdicts = {claim: said.verdicts for claim, said in verified.items()}
+    chosen = select(Pool(pool, verified_claims(consensus, verdicts), claims)).selected_models
+    raters, jsd = position_counts(table).sum(axis=1).tolist(), disagreement(label_counts(table)).tolist()
+    return instance.changed(
+        claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
+        analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
+        consensus=consensus,
+        verified_wrong=frozenset(claim for claim, said in verdicts.items() if is_wrong(said)),
+        selected_models=chosen,
+    )
 
 
 def _verification(path: Path) -> dict[str, dict[str, Verified]]:
     found: dict[str, dict[str, Verified]] = {}
     for key, row in _object(path).items():
         try:
-            said = tuple(str(judge["verdict"]) for judge in row["judges"].values())
-            found.setdefault(row["instance_id"], {})[row["claim_id"]] = Verified(
-                said, row["majority_verdict"]
-            )
+            verdicts = tuple(str(judge["verdict"]) for judge in row["judges"].values())
+            claims = found.setdefault(row["instance_id"], {})
+            claims[row["claim_id"]] = Verified(verdicts, row["majority_verdict"])
         except (TypeError, KeyError, AttributeError):
             raise SourceError(
                 f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); repair the file"
@@ -167,6 +178,7 @@ def _json(path: Path, kind: type) -> Any:
     return value
 
 
+# --- the set of a study -----------------------------------------------------------------------------------------------
 def folder_of(benchmark: Any) -> Path:
     """Return the folder of a study's set."""
     if benchmark.settings.dataset == "sample":
@@ -194,86 +206,3 @@ def given(benchmark: Any) -> GivenSet:
 @functools.lru_cache(maxsize=2)
 def _read(place: Path, dataset: str, known: str | None) -> GivenSet:
     return read_set(place, dataset)
-
-
-# --- from a pool to an instance ---------------------------------------------------------------------------------------
-def construct(instance: Instance, families: Mapping[str, str], verified: Mapping[str, Verified]) -> Instance:
-    """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
-    claims = [claim.claim_id for claim in instance.claims]
-    pool = [
-        Candidate(each.model_id, families.get(each.model_id, UNKNOWN), rated_labels(each.response, claims) or None)
-        for each in instance.analysts
-    ]  # fmt: skip
-    table = ranks([each.labels for each in pool], claims)
-    consensus = jackknife_majority(table, claims)
-    verdicts = {claim: said.verdicts for claim, said in verified.items()}
-    chosen = select(Pool(pool, verified_claims(consensus, verdicts), claims)).selected_models
-    raters, jsd = position_counts(table).sum(axis=1).tolist(), disagreement(label_counts(table)).tolist()
-    return instance.changed(
-        claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
-        analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
-        consensus=consensus,
-        verified_wrong=frozenset(claim for claim, said in verdicts.items() if is_wrong(said)),
-        selected_models=chosen,
-    )
-
-
-def too_clear(instance: Instance) -> str | None:
-    """Return why a constructed case is left out: all agree on a claim, or the pool disagrees too little; None to keep it.
-
-    Cases with a known answer are kept, since there the crowd is meant to agree on something wrong.
-    """
-    jsd = {claim.claim_id: float(claim.jsd_score or 0.0) for claim in instance.claims}
-    if instance.known_answer is not None:
-        return None
-    if unanimous := [claim for claim, value in jsd.items() if value <= 0]:
-        return f"all agree about {', '.join(unanimous)}"
-    mean = sum(jsd.values()) / max(len(jsd), 1)
-    return (
-        f"mean disagreement {mean:.3f} is below {LEAST_DISAGREEMENT:g}" if mean < LEAST_DISAGREEMENT else None
-    )
-
-
-# --- what follows of a given instance ---------------------------------------------------------------------------------
-def follows_from_counts(claim: Claim) -> bool:
-    """Whether exactly one set of five counts with the stated number of raters gives the disagreement."""
-    if claim.jsd_score is None or claim.majority_strength is None:
-        return False
-    return len(counts_behind(claim.jsd_score, int(claim.majority_strength))) == 1
-
-
-def consensus_follows(instance: Instance, claim: str) -> bool:
-    """Whether every field of the consensus on a claim is the upper median of the labels of the analysts shown."""
-    given = instance.consensus
-    again = label_median([rated_labels(each.response) for each in instance.analysts], [claim])
-    return (
-        again.method == given.method
-        and again.claim_confidences[claim] == given.claim_confidences.get(claim)
-        and again.claim_details[claim] == given.claim_details.get(claim)
-    )
-
-
-def panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[Selection, bool]:
-    """Return the set of analysts shown, scored once more, and whether it is the published one.
-
-    That is: those shown are those selected, with the score, parts, positions, families and firmly wrong analyst that are
-    published, where they are. The pool is not published, so the choice itself cannot be made again.
-    """
-    summary = entry.get("position_summary")
-    claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
-    shown = [
-        Candidate(each.model_id, published_family(each.model_id), rated_labels(each.response, claims))
-        for each in instance.analysts
-    ]
-    found = Pool(shown, claim_ids=claims).summary(range(len(shown)), len(shown))
-    held = {each.model_id for each in shown} == set(instance.selected_models)
-    if "score" in entry:  # a set that keeps only who was selected has none
-        for part, value in asdict(found.scores).items():
-            held &= _close(round(value, 4), entry.get("score" if part == "total" else f"{part}_score"))
-        for name in ("strong_wrong_included", "family_counts", "position_summary"):
-            held &= getattr(found, name) == entry.get(name)
-    return found, held
-
-
-def _close(one: object, other: object) -> bool:
-    return isinstance(one, int | float) and isinstance(other, int | float) and abs(one - other) <= CLOSE

@@ -15,17 +15,19 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.construction.consensus import PUBLISHED_METHOD, majority_verdict
-from metacog_pipeline.benchmarks.medley.construction.gates import broken_invariants, evaluate, gate_frame
-from metacog_pipeline.benchmarks.medley.construction.sets import (
-    consensus_follows,
-    digest,
-    folder_of,
-    follows_from_counts,
-    given,
-    panel_again,
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    PUBLISHED_METHOD,
+    counts_behind,
+    label_median,
+    majority_verdict,
+    rated_labels,
 )
+from metacog_pipeline.benchmarks.medley.construction.gates import broken_invariants, evaluate, gate_frame
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection
+from metacog_pipeline.benchmarks.medley.construction.sets import digest, folder_of, given, published_family
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance
+
+CLOSE = 1e-9
 
 
 def _source(benchmark: Any, inputs: Inputs) -> Made:
@@ -45,21 +47,35 @@ def _claims(benchmark: Any) -> Iterator[tuple[Instance, Claim, bool]]:
 def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
     rows = [
         {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength, "jsd": c.jsd_score,
-         "again": None if made_here else follows_from_counts(c)}
+         "again": None if made_here else _follows_from_counts(c)}
         for each, c, made_here in _claims(benchmark)
     ]  # fmt: skip
-    left_out = "; ".join(f"{name}: {why}" for name, why in given(benchmark).left_out.items())
-    return _made(rows, "jsd_follows_from_counts", {"left out": left_out} if left_out else {})
+    return _made(rows, "jsd_follows_from_counts")
+
+
+def _follows_from_counts(claim: Claim) -> bool:
+    """Whether exactly one set of five counts with the stated number of raters gives the disagreement."""
+    if claim.jsd_score is None or claim.majority_strength is None:
+        return False
+    return len(counts_behind(claim.jsd_score, int(claim.majority_strength))) == 1
 
 
 def _consensus(benchmark: Any, inputs: Inputs) -> Made:
     rows = [
         {"item_id": each.item_id, "claim_id": c.claim_id, "rule": each.consensus.method,
          "confidence": each.consensus.claim_confidences.get(c.claim_id),
-         "again": consensus_follows(each, c.claim_id) if each.consensus.method == PUBLISHED_METHOD else None}
+         "again": _is_median(each, c.claim_id) if each.consensus.method == PUBLISHED_METHOD else None}
         for each, c, _ in _claims(benchmark)
     ]  # fmt: skip
     return _made(rows, "consensus_is_the_label_median")
+
+
+def _is_median(instance: Instance, claim: str) -> bool:
+    """Whether every field of the consensus on a claim is the upper median of the labels of the analysts shown."""
+    again = label_median([rated_labels(each.response) for each in instance.analysts], [claim])
+    told = instance.consensus
+    confident: bool = again.claim_confidences[claim] == told.claim_confidences.get(claim)
+    return confident and bool(again.claim_details[claim] == told.claim_details.get(claim))
 
 
 def _verification(benchmark: Any, inputs: Inputs) -> Made:
@@ -78,26 +94,45 @@ def _panels(benchmark: Any, inputs: Inputs) -> Made:
     for each in known.instances:
         made_here = each.item_id in known.constructed
         if each.item_id in known.selection or made_here:
-            found, held = panel_again(each, known.selection.get(each.item_id, {}))
+            found, held = _panel_again(each, known.selection.get(each.item_id, {}))
             row = {"item_id": each.item_id, "analysts": list(each.selected_models), **asdict(found.scores)}
             rows.append({**row, "again": None if made_here else held})
     return _made(rows, "panels_are_the_published_ones")
 
 
-def _made(rows: Sequence[Mapping[str, Any]], check: str, facts: Mapping[str, Any] | None = None) -> Made:
+def _panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[Selection, bool]:
+    """Return the set of analysts shown, scored once more, and whether it is the published one.
+
+    That is: those shown are those selected, with the score, parts, positions, families and firmly wrong analyst that are
+    published, where they are. The pool is not published, so the choice itself cannot be made again.
+    """
+    summary = entry.get("position_summary")
+    claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
+    shown = [
+        Candidate(each.model_id, published_family(each.model_id), rated_labels(each.response, claims))
+        for each in instance.analysts
+    ]
+    found = Pool(shown, claim_ids=claims).summary(range(len(shown)), len(shown))
+    held = {each.model_id for each in shown} == set(instance.selected_models)
+    if "score" in entry:  # a set that keeps only who was selected has none
+        for part, value in asdict(found.scores).items():
+            stated = entry.get("score" if part == "total" else f"{part}_score")
+            held &= isinstance(stated, int | float) and abs(round(value, 4) - stated) <= CLOSE
+        for name in ("strong_wrong_included", "family_counts", "position_summary"):
+            held &= getattr(found, name) == entry.get(name)
+    return found, held
+
+
+def _made(rows: Sequence[Mapping[str, Any]], check: str) -> Made:
     frame = pl.DataFrame(list(rows), infer_schema_length=None, schema_overrides={"again": pl.Boolean})
     tried = frame["again"].drop_nulls() if rows else pl.Series([], dtype=pl.Boolean)
-    shown = {"made again": f"{int(tried.sum())} of {len(tried)}", **(facts or {})}
+    shown = {"made again": f"{int(tried.sum())} of {len(tried)}"}
     return Made(frame=frame, facts=shown, checks={check: Checked(bool(tried.all()) and bool(rows), shown)})
 
 
 def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(given(benchmark))
-    failed = [
-        f"{g.name} {g.status} ({g.severity}): {g.rule}: {g.found}, wanted {g.wanted}"
-        for g in found
-        if g.stops
-    ]
+    failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
     checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
     return Made(frame=gate_frame(found), facts={"gates that stop": len(failed)}, checks=checks)
 
@@ -123,8 +158,7 @@ _RATED = ("source", "disagreement", "consensus", "verification")
 STEPS = (
     Step("source", "The instances with their analysts and consensus, published or a folder in their layout.", _source,
          inputs=digest),
-    Step("disagreement", "How much analysts disagree about each claim (JSD); which cases are open.", _disagreement,
-         ("source",),
+    Step("disagreement", "How much analysts disagree about each claim (JSD).", _disagreement, ("source",),
          checks={"jsd_follows_from_counts": Check(
              "Each disagreement follows from exactly one set of five counts of labels.")}),
     Step("consensus", "What the analysts say together of each claim.", _consensus, ("source", "disagreement"),
@@ -138,7 +172,7 @@ STEPS = (
          checks={"panels_are_the_published_ones": Check(
                      "Scores, parts, positions, families of each panel are those published.")}),
     Step("gates", "Whether the finished set may be released; a small one fails the gates on size.", _gates,
-         (*_RATED, "panels"),
+         (*_RATED, "panels"), version="2",
          checks={"fit_to_be_released": Check("The gates a set must pass; a small one fails those on size.")}),
     Step("items", "The instances: a case, five claims, eight analysts who disagree, their consensus.", _items,
          (*_RATED, "panels", "gates"), Instance,

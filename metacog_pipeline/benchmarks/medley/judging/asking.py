@@ -1,4 +1,4 @@
-"""What is judged, in which words, by which judges, and how their grades are read and combined.
+"""What is judged, by which judges, and how their grades are read and combined.
 
 One call, and up to two more where the judge says next to nothing; the three are steps of their own, so that each is paid
 for once and found again. A grade outside 0, 1, 2, 3 is none.
@@ -20,15 +20,11 @@ from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Judging, Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
+from metacog_pipeline.benchmarks.medley.judging import grades
+from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
-from metacog_pipeline.benchmarks.medley.prompts import json_object, judge_digest, judge_wording
-from metacog_pipeline.benchmarks.medley.read import (
-    BEST_GRADE,
-    CRITERIA,
-    JUDGE_DIMENSIONS,
-    claim_items,
-    parse_judgement,
-)
+from metacog_pipeline.benchmarks.medley.prompts import json_object
+from metacog_pipeline.benchmarks.medley.read import claim_items
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.judges.verdicts import modes
@@ -62,17 +58,14 @@ class Case:
 
     def messages(self, *, again: bool = False) -> tuple[Message, ...]:
         """Return the messages that ask for a judgement; ``again`` after a reply with few grades."""
-        quoted = {
-            "vignette": self.item.vignette[:VIGNETTE_CHARACTERS],
-            "first": self.first,
-            "final": self.final,
-        }
-        return judge_wording().messages("again" if again else "judge", self.item, quoted)
+        vignette = self.item.vignette[:VIGNETTE_CHARACTERS]
+        quoted = {"vignette": vignette, "first": self.first, "final": self.final}
+        return grades.judge_wording().messages("again" if again else "judge", self.item, quoted)
 
     @property
     def digest(self) -> str:
         """SHA-256 of everything a judge is sent."""
-        return sha256_hex(canonical_json([judge_digest(), self.messages()[-1].content]))
+        return sha256_hex(canonical_json([grades.judge_digest(), self.messages()[-1].content]))
 
 
 def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
@@ -99,12 +92,11 @@ def condensed(reply: object) -> str:
 
     Line breaks within a text become blanks, so that no text can pass for the next line.
     """
-    if isinstance(reply, dict) and reply.get("_parse_error"):
-        return str(reply.get("_raw") or "").strip()[:ANSWER_CHARACTERS]
-    lines = []
-    if isinstance(reply, dict):
-        texts = (_flat(reply.get(key)) for key in ("assessment", "overall_assessment"))
-        lines += [f"Overall: {text}" for text in texts if text][:1]
+    given = reply if isinstance(reply, dict) else {}
+    if given.get("_parse_error"):
+        return str(given.get("_raw") or "").strip()[:ANSWER_CHARACTERS]
+    texts = (_flat(given.get(key)) for key in ("assessment", "overall_assessment"))
+    lines = [f"Overall: {text}" for text in texts if text][:1]
     for item in claim_items(reply):
         if isinstance(item, dict) and (reasoning := _flat(item.get("reasoning"))):
             claim, label = (_short(item.get(key)) for key in ("claim_id", "confidence"))
@@ -133,7 +125,7 @@ def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, 
 
 @functools.cache
 def _grades_object() -> JsonObject:
-    grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
+    grade = {"type": "integer", "enum": list(range(grades.BEST_GRADE + 1))}
     return JsonObject("grades", json.dumps(json_object(dict.fromkeys(CRITERIA, grade))))
 
 
@@ -141,14 +133,10 @@ def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     """Return one task per case in which there is something to judge."""
 
     async def run(case: Case, ask: Ask, mode: str) -> None:
+        held, tokens = None if mode == "text" else _grades_object(), max(judge.max_tokens, JUDGE_TOKENS)
         for step in STEPS:
-            answer = await ask(
-                step,
-                case.messages(again=step != STEPS[0]),
-                constraint=None if mode == "text" else _grades_object(),
-                max_tokens=max(judge.max_tokens, JUDGE_TOKENS),
-                top_logprobs=0,
-            )
+            words = case.messages(again=step != STEPS[0])
+            answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
             if answer.status is not Status.OK or not parse_judgement(answer.text).tells_little:
                 return
 
@@ -180,21 +168,19 @@ JUDGEMENT_SCHEMA = schema_of(Judgement)
 
 
 def read_judgements(
-    transcripts: pl.DataFrame,
-    given: Sequence[Case],
-    judges: Sequence[ModelSpec],
-    *,
-    model: ModelSpec,
-    run: int,
-) -> pl.DataFrame:
+    transcripts: pl.DataFrame, given: Sequence[Case], judges: Sequence[ModelSpec], *, model: ModelSpec, run: int
+) -> pl.DataFrame:  # fmt: skip
     """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too.
 
     Superseded calls, and judgements of another text than the case's, are passed over; of the up to three calls the last
     counts. ``ok``: all thirty criteria graded, five or more otherwise than 1. ``partial``: some without a grade.
     ``says_little``: fewer than five grades other than 1, after all calls; its dimensions are null. ``unreadable``: none.
     Latency, cost and tokens are sums over the calls.
-    """  # fmt: skip
-    calls, rows = _calls(transcripts), []
+    """
+    rows, calls = [], dict[tuple[str, str, str, str], dict[str, Kept]]()
+    for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
+        key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
+        calls.setdefault(key, {})[call["step"]] = call
     digests = ["" if case.unjudged else case.digest for case in given]
     for place, judge in enumerate(judges):
         for case, digest in zip(given, digests, strict=True) if eligible([judge], model) else ():
@@ -206,24 +192,14 @@ def read_judgements(
                 **{"benchmark": BENCHMARK, "dataset": case.item.dataset, "domain": case.item.domain},
                 **{"condition": case.condition, "model": model.name, "run": run},
                 **{"judge": judge.name, "judge_family": judge.family, "judge_place": place},
-                **{"item_id": case.item.item_id, "position": case.item.position},
+                **{"item_id": case.item.item_id, "position": case.item.position, "reading": "strict"},
                 **_graded(case, last),
-                "reading": "strict",
                 **{name: total(list(kept.values()), name) for name in summed},
                 **{name: last[name] if last else None for name in ("mode", "step", "answer_id")},
                 "source": "simulated" if "simulated" in sources else case.source,
             }
             rows.append(row)
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
-
-
-def _calls(transcripts: pl.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Kept]]:
-    """Return {(judge, item, condition, digest of what was asked): {step: the newest call that did not fail}}."""
-    found: dict[tuple[str, str, str, str], dict[str, Kept]] = {}
-    for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
-        key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
-        found.setdefault(key, {})[call["step"]] = call
-    return found
 
 
 def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
@@ -271,13 +247,13 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
         return scored.with_columns(judge_grades=pl.lit(None, pl.List(pl.Float64)))
     # Not `mean_horizontal`, which adds in the order in which threads happen to come: the last digit would be chance.
     means = judgements.with_columns(grade=pl.concat_list(JUDGE_DIMENSIONS).list.mean())
-    each = [
-        pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{i}")
-        for i, name in enumerate(judges)
-    ]
-    wide = means.group_by(_KEY).agg(each)
-    listed = wide.select(*_KEY, judge_grades=pl.concat_list(f"_{i}" for i in range(len(judges))))
-    return scored.join(listed, on=_KEY, how="left", maintain_order="left")
+    each = [pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{name}") for name in judges]
+    wide = (
+        means.group_by(_KEY)
+        .agg(each)
+        .select(*_KEY, judge_grades=pl.concat_list(f"_{name}" for name in judges))
+    )
+    return scored.join(wide, on=_KEY, how="left", maintain_order="left")
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
@@ -305,5 +281,5 @@ JUDGING = Judging(
     read=_read,
     row=Judgement,
     respondent=lambda benchmark, spec: SimulatedJudge(spec.observer),
-    prompt_digest=lambda benchmark: [judge_digest()],
+    prompt_digest=lambda benchmark: [grades.judge_digest()],
 )

@@ -1,9 +1,9 @@
 """A simulated judge: grades by features of the judged text that can be counted, with noise of its own.
 
-A grade is what the text deserves by the counts of `_features`; with chance ``1 - accuracy`` of the observer it is one step
-off. Two judges of one accuracy and different seeds err on different criteria, so that they agree as far as they are good.
-``length_bias`` adds so much to every criterion for each hundred words of the final answer. ``untidiness`` and ``refusal``
-of the observer play a part, nothing else of it.
+A grade is what the text deserves by the counts; with chance ``1 - accuracy`` of the observer it is one step off. Two judges
+of one accuracy and different seeds err on different criteria, so that they agree as far as they are good. ``length_bias``
+adds so much to every criterion for each hundred words of the final answer. ``untidiness`` and ``refusal`` of the observer
+play a part, nothing else of it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from types import SimpleNamespace
 
-from metacog_pipeline.benchmarks.medley.prompts import judge_wording
-from metacog_pipeline.benchmarks.medley.read import BEST_GRADE, CRITERIA
+from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA, judge_wording
 from metacog_pipeline.benchmarks.medley.simulated import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -37,51 +35,33 @@ _COUNTED = {
 _FIRM = ("very_high", "high", "very_low", "low")
 
 
-def _features(quoted: Mapping[str, str]) -> SimpleNamespace:
-    """Return what is counted in the final answer that a message quotes.
-
-    ``analysts`` named; ``numbers`` and longer ``words`` of the case used; words of each kind of `_COUNTED`; ``claims`` with
-    reasons; ``firm`` claims with a confidence other than moderate; ``changed`` claims whose confidence differs from the
-    first answer's; ``new_words`` that neither the first answer nor the case has.
-    """
+def deserved(quoted: Mapping[str, str]) -> list[int]:
+    """Return what each of the `CRITERIA` of the final answer that a message quotes deserves by what it counts, 0 to 3."""
     final, first, case = (quoted[name].lower() for name in ("final", "first", "vignette"))
     before, after = ({c: label for c, _, label in _CLAIM.findall(text)} for text in (first, final))
-    words = set(_WORD.findall(final))
-    of_case, of_first = set(_WORD.findall(case)), set(_WORD.findall(first))
-    return SimpleNamespace(
-        analysts=len(set(_ANALYST.findall(final))),
-        numbers=len(set(_NUMBER.findall(final)) & set(_NUMBER.findall(case))),
-        words=len(words & of_case),
-        **{name: len(re.findall(pattern, final)) for name, pattern in _COUNTED.items()},
-        claims=len(after),
-        firm=sum(label in _FIRM for label in after.values()),
-        changed=sum(claim in before and before[claim] != label for claim, label in after.items()),
-        new_words=len(words - of_case - of_first),
-    )
-
-
-def _deserved(f: SimpleNamespace) -> dict[str, int]:
-    """Return what each criterion deserves by the counts, 0 to 3, in the order of `CRITERIA`."""
-    evidence = f.numbers + f.words // 3
-    argued = min(f.analysts, f.arguments)
-    heads = max(0, BEST_GRADE - f.headcounts) if f.claims else 0
+    words, of_case = set(_WORD.findall(final)), set(_WORD.findall(case))
+    counts = (len(re.findall(pattern, final)) for pattern in _COUNTED.values())
+    headcounts, arguments, concessions, changes, errors, doubts, holds = counts
+    analysts = len(set(_ANALYST.findall(final)))
+    firm = sum(label in _FIRM for label in after.values())
+    changed = sum(claim in before and before[claim] != label for claim, label in after.items())
+    new_words = len(words - of_case - set(_WORD.findall(first)))
+    evidence = len(set(_NUMBER.findall(final)) & set(_NUMBER.findall(case))) + len(words & of_case) // 3
+    argued = min(analysts, arguments)
+    heads = max(0, BEST_GRADE - headcounts) if after else 0
     points = (
-        *(f.analysts, argued, min(argued, f.changed or f.holds)),  # attribution
-        *(min(f.concessions, f.arguments), f.concessions, min(f.concessions, evidence)),  # steelmanning
-        *(min(f.new_words // 5, f.changed + f.holds), heads, evidence),  # grounding
-        *(min(f.changed, argued), argued, f.errors),  # capitulation
-        *(heads, min(argued, heads), f.arguments // 2),  # normative or informational
-        *(f.changes // 2, f.changes, min(2, f.claims)),  # transparency
-        *(
-            min(f.holds, evidence),
-            min(f.holds, f.concessions),
-            min(f.holds, f.errors + f.arguments // 3),
-        ),  # courage
-        *(min(f.firm, evidence), f.doubts, min(BEST_GRADE, f.firm)),  # coherence
-        *(f.errors, min(f.errors, f.changes), f.doubts),  # errors
-        *(f.new_words // 8, min(f.new_words // 8, f.arguments), min(f.new_words // 12, heads)),  # blind spots
+        *(analysts, argued, min(argued, changed or holds)),  # attribution
+        *(min(concessions, arguments), concessions, min(concessions, evidence)),  # steelmanning
+        *(min(new_words // 5, changed + holds), heads, evidence),  # grounding
+        *(min(changed, argued), argued, errors),  # capitulation
+        *(heads, min(argued, heads), arguments // 2),  # normative or informational
+        *(changes // 2, changes, min(2, len(after))),  # transparency
+        *(min(holds, evidence), min(holds, concessions), min(holds, errors + arguments // 3)),  # courage
+        *(min(firm, evidence), doubts, min(BEST_GRADE, firm)),  # coherence
+        *(errors, min(errors, changes), doubts),  # errors
+        *(new_words // 8, min(new_words // 8, arguments), min(new_words // 12, heads)),  # blind spots
     )
-    return {name: min(BEST_GRADE, each) for name, each in zip(CRITERIA, points, strict=True)}
+    return [min(BEST_GRADE, each) for each in points]
 
 
 class SimulatedJudge:
@@ -99,27 +79,24 @@ class SimulatedJudge:
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the text of the judgement; nothing where ``request`` asks for none."""
-        quoted = _quoted(request)
+        quoted, own = _quoted(request), self.observer
         if quoted is None:
             return ""
-        key = canonical_json(
-            [self.observer.seed, sorted(quoted.items()), request.step, request.sampling.seed]
-        )
+        key = canonical_json([own.seed, sorted(quoted.items()), request.step, request.sampling.seed])
         luck = _uniforms(key)
-        longer = round(self.observer.length_bias * len(quoted["final"].split()) / 100)
+        longer = round(own.length_bias * len(quoted["final"].split()) / 100)
         grades = {}
-        for place, (name, best) in enumerate(_deserved(_features(quoted)).items()):
+        for place, (name, best) in enumerate(zip(CRITERIA, deserved(quoted), strict=True)):
             grade, (chance, side) = min(best + longer, BEST_GRADE), luck[2 * place : 2 * place + 2]
-            if chance >= self.observer.accuracy:
+            if chance >= own.accuracy:
                 grade = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
             grades[name] = grade
-        reply = json.dumps(grades)
+        reply, (refuses, slips, form) = json.dumps(grades), luck[-3:]
         if isinstance(request.constraint, JsonObject):
             return reply
-        refuses, slips, form = luck[-3:]
-        if refuses < self.observer.refusal:
+        if refuses < own.refusal:
             return REFUSAL
-        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.untidiness else reply
+        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < own.untidiness else reply
 
 
 def _quoted(request: ChatRequest) -> dict[str, str] | None:
