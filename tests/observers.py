@@ -1,9 +1,11 @@
-"""Single trials of simulated observers, and criteria for them."""
+"""Drawn counts and single trials of simulated observers, and criteria for them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.observers import expected_counts
 
 
@@ -14,6 +16,14 @@ class Trials:
     stimulus: np.ndarray
     response: np.ndarray
     confidence: np.ndarray
+
+
+def simulate(d, m_ratio, c, criteria_s1, criteria_s2, n, seed, p_s2=0.5, cells=None):
+    """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn."""
+    table = expected_counts(d, m_ratio, c, criteria_s1, criteria_s2, 2, cells=cells)
+    rng = resampling.generator(seed)
+    n2 = rng.binomial(n, p_s2, table.cells)
+    return Counts(*(rng.multinomial(size, side) for size, side in ((n - n2, table.n_s1), (n2, table.n_s2))))
 
 
 def simulate_trials(d, m_ratio, c, criteria_s1, criteria_s2, n, seed, p_s2=0.5):

@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 _ROLES = ("stimulus", "response", "correct", "confidence", "subject", "item")
 _MODEL = "\0"  # --group without a column: the hierarchical model
-_K = click.IntRange(1, 1000)
-
-
-class _Padding(click.FloatRange):
-    """A number to add to each count, or a word."""
-
-    name = "number from 0 to 1000, or none, auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, ``"auto"``, or None."""
-        if value in ("none", "auto"):
-            return None if value == "none" else value
-        number = super().convert(value, param, ctx)
-        return number if number == number else self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
 
 
 def _column(name: str, says: str) -> Callable[[Any], Any]:
@@ -52,16 +38,11 @@ def _column(name: str, says: str) -> Callable[[Any], Any]:
     help="Without COL: add the hierarchical model of the subjects. With COL: fit each value separately; repeatable.",
 )  # fmt: skip
 @_column("--item", "Which item; where one has several rows, intervals are over items.")
-@click.option("--labels", metavar="S1,S2", help="What S1 and S2 are called in the file.")
 @words_option
 @scale_option
-@click.option("--ratings", type=_K, help="Confidence is a rating 1..K, this is K.")
-@click.option("--bins", type=_K, help="Cut confidence into this many quantile bins.")
+@click.option("--bins", type=click.IntRange(1, 1000), help="Cut confidence into this many quantile bins.")
 @click.option("--alternatives", type=int, metavar="M", help="Of answers right or wrong: among how many.")
-@click.option("--padding", type=_Padding(0, 1000), help="Add to each count; auto is 1/(2K).")
-@click.option("--bootstrap", "n_boot", type=click.IntRange(0, 100_000), default=0, help="Resamples.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posteriors.")
-@click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of resampled items and of posteriors.")
 @click.option("--preview", is_flag=True, help="Print what is taken for what, and fit nothing.")
 @printing.format_option(*FORMATS)
 @click.option("--out", "--output", "output", type=PATH, help="Write here instead; must not exist yet.")
@@ -75,14 +56,13 @@ def fit(
     wrong), confidence, and the subject; each is fitted, then averaged. Columns and codings are inferred, and what was
     taken for what is printed; options name what is not found. COL is a column or a path such as answers[0].p. Or FILE is a
     table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first, S2 with
-    highest confidence last) or wide as nR_S1_1, nR_S1_2, …; other columns name the cell.
+    highest confidence last); other columns name the cell.
 
     Every number has an interval and n, or a status that says why not. Rows that cannot be used are counted by reason, and
     listed in FILE.rejected.csv.
     """
     from metacog_pipeline.interchange.confidence_tables import fit_table
     from metacog_pipeline.interchange.rejected import write_rejected
-    from metacog_pipeline.stats.confidence_fit import Options
 
     by, model = [name for name in given["by"] if name != _MODEL], _MODEL in given["by"]
     if file is None and by and Path(by[-1]).is_file():
@@ -91,8 +71,7 @@ def fit(
         raise click.UsageError("Missing argument 'FILE'.")
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    options = Options(*(given[name] for name in ("padding", "n_boot", "seed", "bayes")))
-    fitted = fit_table(file, _given(given, tuple(by)), options, model=model, preview=preview)
+    fitted = fit_table(file, _given(given, tuple(by)), given["seed"], model=model, preview=preview)
     rows = Rows(fitted.columns, fitted.rows)
     if output is not None and not preview:
         _write(output, rows, form)
@@ -106,31 +85,17 @@ def fit(
 
 
 def _given(given: Mapping[str, Any], by: tuple[str, ...]) -> Given:
-    """Return what the options say about the table; raise `StudyError` for options that do not go together."""
+    """Return what the options say about the table."""
     from metacog_pipeline.interchange.columns import parse_scale, parse_words
     from metacog_pipeline.stats.confidence_data import Given
 
     roles = {role: given[role] for role in _ROLES if given[role] is not None}
-    if given["ratings"] is not None and given["bins"] is not None:
-        raise StudyError("--ratings and --bins: give one of them")
     words: dict[str, list[str]] = {}
     for pair in (part for text in given["words"] for part in text.split(",")):
         column, colon, rest = pair.rpartition(":") if "=" not in pair.partition(":")[0] else ("", "", pair)
         words.setdefault(column.strip() if colon else "", []).append(rest)
     made = {column: parse_words(texts) for column, texts in words.items()}
-    return Given(
-        roles, by, _labels(given["labels"]), made, parse_scale(given["scale"]),
-        given["ratings"], given["bins"], given["alternatives"],
-    )  # fmt: skip
-
-
-def _labels(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    first, _, second = (part.strip() for part in text.partition(","))
-    if not first or not second or "," in second or first.lower() == second.lower():
-        raise StudyError(f"--labels {text}: give two different ones, S1 before S2, as in --labels old,new")
-    return first, second
+    return Given(roles, by, made, parse_scale(given["scale"]), given["bins"], given["alternatives"])
 
 
 def _write(output: Path, rows: Rows, form: Format) -> None:

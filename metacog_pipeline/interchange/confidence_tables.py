@@ -18,7 +18,7 @@ from metacog_pipeline.stats import confidence_fit, coverage
 from metacog_pipeline.stats._arrays import Ints
 from metacog_pipeline.stats.confidence_columns import MOST_LABELS, Column, DataError, as_text, column, roles
 from metacog_pipeline.stats.confidence_data import ConfidenceData, Given, read
-from metacog_pipeline.stats.confidence_fit import Cells, Estimates, Options
+from metacog_pipeline.stats.confidence_fit import Cells, Estimates
 from metacog_pipeline.stats.counts import Counts, count_columns, read_counts
 from metacog_pipeline.stats.estimate import Estimate
 
@@ -42,11 +42,12 @@ class FittedTable:
 
 
 def fit_table(
-    path: Path, given: Given, options: Options, *, model: bool = False, preview: bool = False
+    path: Path, given: Given, seed: int = 0, *, model: bool = False, preview: bool = False
 ) -> FittedTable:
     """Fit a file of counts or trials.
 
     given: what is known of a table of trials; everything else is inferred.
+    seed: of resampled items and of posteriors.
     model: whether to add the hierarchical model of the subjects.
     preview: only read, and return the notes.
     Raises StudyError for a file, column, value or combination of options that cannot be fitted, in one line.
@@ -56,16 +57,16 @@ def fit_table(
     file = AnswerFile(path)
     try:
         if given == Given() and (sides := count_columns(file.columns)):
-            return _fit_counts(file, sides, options)
-        return _fit_trials(file, given, options, model, preview)
+            return _fit_counts(file, sides)
+        return _fit_trials(file, given, seed, model, preview)
     except DataError as error:
         raise StudyError(f"{path}: {error}") from None
     except ValueError as error:
         raise StudyError(f"{path}: {error}; check the file") from None
 
 
-def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Options) -> FittedTable:
-    ids = [name for name in file.columns if name and name not in sides[0] and name not in sides[1]]
+def _fit_counts(file: AnswerFile, sides: Sequence[str]) -> FittedTable:
+    ids = [name for name in file.columns if name and name not in sides]
     by_k: dict[
         int, list[tuple[Mapping[str, str | None], Counts]]
     ] = {}  # rows of as many ratings are fitted together
@@ -73,7 +74,7 @@ def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Optio
         try:
             if row.broken is not None:
                 raise ValueError(row.broken)
-            made = read_counts([[row.cells.get(name) for name in side] for side in sides])
+            made = read_counts(*(row.cells.get(name) for name in sides))
         except ValueError as error:
             raise StudyError(f"{file.path} row {place}: {error}; correct it") from None
         cells = {name: row.cells.get(name) for name in ids}
@@ -84,7 +85,7 @@ def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Optio
         table = Counts(
             np.vstack([each.n_s1 for _, each in pairs]), np.vstack([each.n_s2 for _, each in pairs])
         )
-        found = confidence_fit.fit_cells(Cells([names for names, _ in pairs], table), options)
+        found = confidence_fit.fit_cells(Cells([names for names, _ in pairs], table))
         right = table.hits + table.correct_rejections
         rarer = np.minimum(right, table.n - right).tolist()
         for (own, _), estimates, fewer in zip(pairs, found, rarer, strict=True):
@@ -92,9 +93,9 @@ def _fit_counts(file: AnswerFile, sides: Sequence[Sequence[str]], options: Optio
     return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
 
 
-def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, preview: bool) -> FittedTable:
+def _fit_trials(file: AnswerFile, given: Given, seed: int, model: bool, preview: bool) -> FittedTable:
     data, broken = read_trials(file, given)
-    counts, total = dict(data.account.counts()), len(data.cell) + len(broken)
+    counts, total = dict(data.account.counts), len(data.cell) + len(broken)
     used = len(data.cell) - sum(counts.values())
     counts |= {"not readable": len(broken)} if broken else {}
     account = f"{total:,} rows read, {used:,} used, {total - used:,} left out"
@@ -104,18 +105,12 @@ def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, p
     if preview:
         return FittedTable(OUTPUT, (), tuple(notes), rejected)
     binary = data.stimulus is not None
-    if not binary and options.padding:
-        raise DataError("--padding needs a binary response; leave it out")
     if model and not binary:
         raise DataError("--group: the hierarchical model needs stimulus and response of two labels")
     if model and not data.subject:
         raise DataError("--group: the hierarchical model needs a column of subjects: name it with --subject")
     cells = confidence_fit.binary_cells(data) if binary else None
-    found = (
-        confidence_fit.fit_answers(data, options)
-        if cells is None
-        else confidence_fit.fit_cells(cells, options)
-    )
+    found = confidence_fit.fit_answers(data, seed) if cells is None else confidence_fit.fit_cells(cells, seed)
     ids, levels = list(data.cells[0]), [LEVEL] if data.subject else []
     rows: list[Row] = []
     each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
@@ -124,7 +119,7 @@ def _fit_trials(file: AnswerFile, given: Given, options: Options, model: bool, p
         rows += _rows(key, estimates, dropped, fewer, data.items is not None)
     notes += _without_ratio(data, found)
     if data.subject:
-        rows += _over_subjects(data, found, None if cells is None or not model else cells.table, options.seed)
+        rows += _over_subjects(data, found, None if cells is None or not model else cells.table, seed)
     return FittedTable((*_shown([*ids, *levels]), *OUTPUT), tuple(rows), tuple(notes), rejected)
 
 

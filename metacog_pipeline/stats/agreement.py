@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, counts, same_length
+from metacog_pipeline.stats._arrays import Floats, same_length
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Z95
 
@@ -37,18 +37,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Estimate:
     if n == 0:
         return unavailable(0, "kappa", NO_ITEMS)
     names, index = np.unique(np.concatenate([a, b]), return_inverse=True)
-    k = len(names)
-    return kappa_from_table(np.bincount(index[:n] * k + index[n:], minlength=k * k).reshape(k, k))
-
-
-def kappa_from_table(table: ArrayLike) -> Estimate:
-    """Return kappa of a square table of counts: first rater's category × second's."""
-    cells = counts("table", table, 2)
-    if cells.shape[0] != cells.shape[1]:
-        raise ValueError(f"table has shape {cells.shape}: a square one needed")
-    n = int(cells.sum())
-    if n == 0:
-        return unavailable(0, "kappa", NO_ITEMS)
+    cells = np.bincount(index[:n] * len(names) + index[n:], minlength=len(names) ** 2).reshape(len(names), -1)
     diagonal = cells.diagonal()
     if int(diagonal.max()) == n:
         return unavailable(n, "kappa", ONE_CATEGORY)
@@ -57,9 +46,7 @@ def kappa_from_table(table: ArrayLike) -> Estimate:
         value = 1.0
     if n == 1:
         return Estimate(value, None, None, 1, "kappa", SINGLE_ITEM)
-    used = (cells.sum(axis=0) + cells.sum(axis=1)) > 0
-    k = int(used.sum())
-    middle, spread = _kappa(cells[np.ix_(used, used)].astype(np.float64) + ADDED / k**2)
+    middle, spread = _kappa(np.asarray(cells + ADDED / cells.size, dtype=np.float64))
     far = Z95 * math.sqrt(spread)
     low, high = max(-1.0, min(middle - far, value)), min(1.0, max(middle + far, value))
     # No spread at all is the table's, not the raters': an error of 0 would claim too much.

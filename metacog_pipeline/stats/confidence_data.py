@@ -7,17 +7,16 @@ not used, is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.stats import confidence_columns as columns
-from metacog_pipeline.stats import confidence_scale
 from metacog_pipeline.stats._arrays import Floats, Ints, Rows
 from metacog_pipeline.stats.confidence_columns import Account, Coding, Column, DataError
-from metacog_pipeline.stats.confidence_scale import Scale
+from metacog_pipeline.stats.confidence_scale import Scale, are_shares, fitting_scales, two_scales
 from metacog_pipeline.stats.confidence_words import NO, YES
 from metacog_pipeline.stats.type2 import bin_confidence
 
@@ -27,7 +26,6 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings show a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
-_WITH_WORDS = ("stimulus", "response", "correct", "confidence")
 _LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
 _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
 
@@ -39,11 +37,9 @@ class Given:
     #: {role: column}: stimulus, response, correct, confidence, subject, item.
     roles: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
-    labels: tuple[str, str] | None = None  # what S1 and S2 are called
     #: {column: {word: value}}; under "" words for the columns that cannot be read without them.
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scale: Scale | None = None  # of confidence
-    ratings: int | None = None  # K: confidence is a rating 1..K
     bins: int | None = None  # into how many quantile bins confidence is cut
     alternatives: int | None = None  # among how many an answer was chosen
 
@@ -70,10 +66,7 @@ class ConfidenceData:
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return the used rows of each cell."""
-        used = np.flatnonzero(self.account.used)
-        order = used[np.argsort(self.cell[used], kind="stable")]
-        ends = np.cumsum(np.bincount(self.cell[used], minlength=len(self.cells)))
-        return np.split(order, ends[:-1])
+        return [rows for _, rows in _each(self.cell, self.account.used, len(self.cells))]
 
     def dropped(self) -> Ints:
         """Return how many rows of each cell were not used."""
@@ -92,69 +85,72 @@ def read(
     >>> found.stimulus.tolist(), found.correct.tolist(), found.ratings
     ([0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0], 3)
     """
-    given = given or Given()
-    return _Reader(table, given, columns.roles(list(table), given.roles), lines).read()
+    return _Reader(table, given or Given(), lines).read()
+
+
+def _each(group: Ints, used: Rows, n: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield each of the ``n`` groups with its used rows."""
+    rows = np.flatnonzero(used)
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    yield from enumerate(np.split(rows, np.cumsum(np.bincount(group[rows], minlength=n))[:-1]))
 
 
 class _Reader:
     """Reads one table: the parts of `read`, which share its account and its notes."""
 
-    def __init__(
-        self, table: Mapping[str, Column], given: Given, roles: Mapping[str, str], lines: Ints | None
-    ) -> None:
-        self.table, self.given, self.roles = table, given, roles
+    def __init__(self, table: Mapping[str, Column], given: Given, lines: Ints | None) -> None:
+        self.table, self.given = table, given
+        self.roles = columns.roles(list(table), given.roles)
         self.rows = len(next(iter(table.values())).code)
         self.account = Account(self.rows, lines)
         self.notes: list[str] = []
         self.taken: list[str] = []
-        self.column = _recoded(table, given, roles, self.notes)
+        self.column = _recoded(table, given, self.roles, self.notes)
 
     def read(self) -> ConfidenceData:
-        given = self.given
         cells, cell, subject = self._cells()
         coded, correct = self._answers()
         two_sided = coded.stimulus is not None and coded.response is not None
         m = self._alternatives(coded, two_sided)
         subjects = cell if subject else np.zeros(self.rows, dtype=np.int64)
-        confidence = self._confidence(subjects)
-        family = families(confidence, subjects, self.account.used)
-        confidence = self._unsigned(confidence, coded.response) if two_sided else confidence
-        share, rating, ratings, unscaled = None, None, None, tuple([""] * len(cells))
-        if two_sided or given.bins is not None or given.ratings is not None:
+        confidence, family = self._confidence(subjects)
+        share, rating, ratings, unscaled = None, None, None, [""] * len(cells)
+        if two_sided or self.given.bins is not None:
             rating, ratings = self._ratings(confidence, family, cell)
         if not two_sided:
             share, unscaled = self._shares(confidence, family, cell, len(cells))
         items = self._items(cell)
         return ConfidenceData(
             cells, cell, subject, correct, coded.stimulus, coded.response, confidence, share, rating, ratings,
-            unscaled, m, items, self.account, ("; ".join(self.taken), *self.notes),
+            tuple(unscaled), m, items, self.account, ("; ".join(self.taken), *self.notes),
         )  # fmt: skip
 
     def _cells(self) -> tuple[tuple[Mapping[str, str | None], ...], Ints, str | None]:
-        subject = self.roles.get("subject")
-        if subject is not None and subject not in (*self.given.by, *self.given.roles.values()):
+        """Return the cells in the order of their first rows, the cell of each row, and the column of subjects."""
+        subject, by = self.roles.get("subject"), self.given.by
+        if subject is not None and subject not in (*by, *self.given.roles.values()):
             most = self.rows / len(self.table[subject].words)
             subject = subject if most >= _LEAST_OF_A_SUBJECT else None  # the number of the row or of an item
-        names = list(dict.fromkeys([*([subject] if subject else []), *self.given.by]))
-        code, cells = np.zeros(self.rows, dtype=np.int64), [dict[str, str | None]()]
-        for name in names:
-            side = self.table[name]
-            size = len(side.words)
-            pair = code * size + side.code
-            found, first, code = np.unique(pair, return_index=True, return_inverse=True)
-            code = np.argsort(np.argsort(first))[code]  # cells come in the order of their first rows
-            if len(found) > MOST_CELLS:
-                raise DataError(
-                    f"--group {' --group '.join(names)} makes {len(found):,} groups of {self.rows:,} rows; name columns "
-                    f"with up to {MOST_CELLS:,} values"
-                )
-            pairs = pair[np.sort(first)].tolist()
-            cells = [{**cells[each // size], name: side.words[each % size][:200] or None} for each in pairs]
-            if lacking := int(side.counts[[word == "" for word in side.words]].sum()):
-                self.notes.append(f"{lacking:,} rows without {name}: a group of their own, shown as N/A")
+        sides = [self.table[name] for name in dict.fromkeys([*([subject] if subject else []), *by])]
+        code = np.zeros(self.rows, dtype=np.int64)
+        for side in sides:
+            _, code = np.unique(code * len(side.words) + side.code, return_inverse=True)
+        found, first = np.unique(code, return_index=True)
+        if len(found) > MOST_CELLS:
+            raise DataError(
+                f"--group {' --group '.join(side.name for side in sides)} makes {len(found):,} groups of {self.rows:,} "
+                f"rows; name columns with up to {MOST_CELLS:,} values"
+            )
+        for side in sides:
+            if lacking := side.count(np.array([word == "" for word in side.words])):
+                self.notes.append(f"{lacking:,} rows without {side.name}: a group of their own, shown as N/A")
         if subject:
             self.taken.append(f"subject = {subject} ({len(self.table[subject].words):,})")
-        return tuple(cells), code.astype(np.int64), subject
+        cells = [
+            {side.name: side.words[side.code[row]][:200] or None for side in sides}
+            for row in np.sort(first).tolist()
+        ]
+        return tuple(cells), np.argsort(np.argsort(first))[code].astype(np.int64), subject
 
     def _answers(self) -> tuple[Coding, Floats]:
         """Return how answers are coded (one-sided: without stimulus and response), and which are right."""
@@ -162,23 +158,25 @@ class _Reader:
         right = self._right(len(sides) == 2) if "correct" in self.roles else None
         coded = Coding()
         if sides:
-            both = self.column.get("stimulus"), self.column.get("response")
-            coded = columns.coding(*both, self.account, self.given.labels, right)
+            coded = columns.coding(
+                self.column.get("stimulus"), self.column.get("response"), self.account, right
+            )
             self.taken += [f"{role} = {shown}" for role, shown in zip(sides, coded.shown, strict=False)]
             if not coded.labels:
-                unused = " and ".join(self.roles[role] for role in sides)
-                self.notes.append(f"not used: {unused}, no labels of answers")
+                self.notes.append(
+                    f"not used: {' and '.join(self.roles[role] for role in sides)}, no labels of answers"
+                )
         one_sided = replace(coded, stimulus=None, response=None)
         if coded.stimulus is not None and coded.response is not None:
             unknown = np.isnan(coded.stimulus) | np.isnan(coded.response)
             same = np.where(unknown, np.nan, coded.stimulus == coded.response)
-            known = np.zeros(self.rows, dtype=bool) if right is None else ~(unknown | np.isnan(right))
-            off = int((same != right)[known].sum()) if known.any() else 0
-            if off > (1 - _AGREEMENT) * known.sum():
-                name = self.roles["correct"]
-                self.notes.append(
-                    f"{name} disagrees with stimulus and response in {off:,} rows and is not used"
-                )
+            if right is not None:
+                known = ~(unknown | np.isnan(right))
+                off = int((same != right)[known].sum())
+                if off > (1 - _AGREEMENT) * known.sum():
+                    self.notes.append(
+                        f"{self.roles['correct']} disagrees with stimulus and response in {off:,} rows and is not used"
+                    )
             return coded if len(coded.labels) <= 2 else one_sided, same
         assert right is not None
         self.taken.append(f"right = {self.roles['correct']}")
@@ -217,58 +215,56 @@ class _Reader:
             self.notes.append(f"efficiency of a choice among {m}")
         return m
 
-    def _confidence(self, subjects: Ints) -> Floats:
-        """Return confidence; what looks like two scales is looked for within each subject."""
-        given, side = self.given, self.column["confidence"]
-        confidence = columns.numbers(side, self.account, given.scale)
+    def _confidence(self, subjects: Ints) -> tuple[Floats, Ints]:
+        """Return confidence, and which scale the subject of each row rates on: 0 of all, or 0 (narrow) and 1 (wide).
+
+        What looks like two scales within a subject is refused. The narrow scale is shares among numbers above 1, or whole
+        numbers up to ten among numbers above twenty.
+        """
+        side, declared = self.column["confidence"], self.given.scale is not None
+        confidence = columns.numbers(side, self.account, self.given.scale)
         self.taken.append(f"confidence = {self.roles['confidence']}")
-        if any(word.endswith("%") for word in side.words):
-            return confidence
-        declared = given.ratings is not None or given.scale is not None
-        for subject, own in enumerate(by_subject(confidence, subjects, np.ones(self.rows, dtype=bool))):
-            counted = dict(zip(*(each.tolist() for each in np.unique(own, return_counts=True)), strict=True))
-            if why := confidence_scale.two_scales(counted, declared):
-                row = int(np.flatnonzero(subjects == subject)[0])
+        n, there = int(subjects.max(initial=0)) + 1, ~np.isnan(confidence)
+        for subject, rows in _each(subjects, there & (not self._per_cent), n):
+            values, number = np.unique(confidence[rows], return_counts=True)
+            if why := two_scales(dict(zip(values.tolist(), number.tolist(), strict=True)), declared):
                 names = self.table[self.roles["subject"]] if subjects.any() else None
+                row = int(np.flatnonzero(subjects == subject)[0])
                 whose = "" if names is None else f" of {names.words[names.code[row]][:40]}"
                 raise DataError(f"in column {side.name!r}{whose} {why}")
-        return confidence
+        there &= self.account.used
+        most, wide = float(confidence[there].max(initial=0.0)), np.zeros(n, dtype=bool)
+        for subject, rows in _each(subjects, there, n):
+            own = confidence[rows]
+            rated = most > 2 * _HIGHEST_RATING and len(own) >= _LEAST_RATINGS and own.max() <= _HIGHEST_RATING
+            wide[subject] = len(own) > 0 and not (are_shares(own.tolist()) or (rated and _whole(own)))
+        found = wide[subjects]
+        return confidence, (found & (~found[there]).any()).astype(np.int64)
 
-    def _unsigned(self, confidence: Floats, response: Floats | None) -> Floats:
-        """Return confidence without its sign where that is the response: -3 for a sure S1, 3 for a sure S2."""
-        there = self.account.used & (confidence != 0)
-        above = confidence[there] > 0
-        if response is None or above.all() or not above.any():
-            return confidence
-        if (above == (response[there] == 1)).mean() < _AGREEMENT:
-            return confidence
-        self.notes.append("the sign of confidence is the response: its size is taken")
-        return np.abs(confidence)
+    @property
+    def _per_cent(self) -> bool:
+        return any(word.endswith("%") for word in self.column["confidence"].words)
 
     def _ratings(self, confidence: Floats, families: Ints, cell: Ints) -> tuple[Floats, int]:
-        """Return ratings 1..K and K; rows without one are noted."""
-        given, used = self.given, self.account.used
-        if given.bins is not None:
-            return self._binned(confidence, given.bins, cell, "")
-        if given.ratings is not None:
-            return self._rated(confidence, given.ratings, f"ratings 1..{given.ratings}")
-        scale, there = given.scale, confidence[used]
-        if scale is not None and scale.high - scale.low <= LARGEST_RATING and _whole([*there, scale.low]):
-            k = round(scale.high - scale.low + 1)
-            return self._rated(confidence - scale.low + 1, k, f"ratings {scale}")
-        if not len(there):
-            return confidence, 1
+        """Return ratings 1..K and K; what was made of each scale is noted."""
+        scale, used = self.given.scale, self.account.used
+        if self.given.bins is not None:
+            return self._binned(confidence, self.given.bins, cell, "")
+        if scale is not None and scale.high - scale.low <= LARGEST_RATING:
+            there = [*confidence[used], scale.low]
+            if _whole(np.array(there)):
+                self.notes.append(f"ratings {scale}")
+                return confidence - scale.low + 1, round(scale.high - scale.low + 1)
         made, most = np.full(self.rows, np.nan), 1
         for family in np.unique(families[used]).tolist():
             rows = families == family
-            own = confidence[rows & used]
-            levels = np.unique(own)
+            levels = np.unique(confidence[rows & used])
             whose = ""
             if families.any():
                 whose = f" of {len(np.unique(self.table[self.roles['subject']].code[rows & used]))} subjects"
             largest = LARGEST_RATING if len(levels) > MOST_LEVELS else MOST_LEVELS
-            if _whole(levels) and own.min() >= 1 and own.max() <= largest:
-                rating, k = confidence, int(own.max())
+            if _whole(levels) and levels[0] >= 1 and levels[-1] <= largest:
+                rating, k = confidence, int(levels[-1])
                 self.notes.append(f"ratings 1..{k}, the largest one seen{whose}")
             elif len(levels) <= MOST_LEVELS:
                 rating, k = np.asarray(np.searchsorted(levels, confidence) + 1, dtype=np.float64), len(levels)
@@ -288,18 +284,7 @@ class _Reader:
         self.notes.append(f"confidence{whose} cut into {bins} quantile bins within each cell{left}")
         return np.where(rating > 0, rating, np.nan).astype(np.float64), bins
 
-    def _rated(self, rating: Floats, ratings: int, note: str) -> tuple[Floats, int]:
-        side = self.column["confidence"]
-        self.notes.append(note)
-        odd = ~np.isnan(rating) & ((rating < 1) | (rating > ratings) | (rating != np.floor(rating)))
-        label = f"is no rating 1..{ratings}"
-        shown = lambda row: f"{side.name} {side.words[side.code[row]][:40]!r} {label}"  # noqa: E731
-        self.account.leave_out(odd, f"{side.name} {label}", shown)
-        return rating, ratings
-
-    def _shares(
-        self, confidence: Floats, families: Ints, cell: Ints, cells: int
-    ) -> tuple[Floats, tuple[str, ...]]:
+    def _shares(self, confidence: Floats, families: Ints, cell: Ints, cells: int) -> tuple[Floats, list[str]]:
         """Return confidence from 0 to 1 where its scale is known, and why it is not by cell."""
         used, share, why = self.account.used, np.full(self.rows, np.nan), ["no items"] * cells
         for family in np.unique(families[used]).tolist():
@@ -309,17 +294,14 @@ class _Reader:
                 why[each] = reason
             if scale is not None:
                 share[rows] = (confidence[rows] - scale.low) / (scale.high - scale.low)
-        return share, tuple(why)
+        return share, why
 
     def _scale(self, there: Floats) -> tuple[Scale | None, str]:
         """Return the scale of confidences where it was declared or only one is usual, else None and the reason."""
-        given = self.given
         low, high = float(there.min()), float(there.max())
-        usual = confidence_scale.fitting_scales(low, high, _whole(there))
-        scale, why = given.scale, ""
-        if scale is None and given.ratings is not None and given.ratings > 1:
-            scale = Scale(1, given.ratings)
-        elif scale is None and any(word.endswith("%") for word in self.column["confidence"].words):
+        usual = fitting_scales(low, high, _whole(there))
+        scale, why = self.given.scale, ""
+        if scale is None and self._per_cent:
             scale, why = Scale(0, 100), " per cent"
         elif scale is None and len(usual) == 1:
             scale, why = Scale(0, 100), ", the only usual scale it fits"
@@ -337,8 +319,7 @@ class _Reader:
         if "item" not in self.roles:
             return None
         item = self.column["item"]
-        missing = np.array([each is None for each in item.keys])[item.code]
-        self.account.leave_out(missing, f"{item.name} missing")
+        self.account.leave_out(item.marks(lambda each: each is None)[item.code], item, "missing")
         of_cell = (cell * len(item.words) + item.code)[self.account.used]
         most = int(np.unique(of_cell, return_counts=True)[1].max(initial=0))
         if most < 2:
@@ -347,8 +328,7 @@ class _Reader:
         return item.code
 
 
-def _whole(values: object) -> bool:
-    numbers = np.asarray(values, dtype=np.float64)
+def _whole(numbers: Floats) -> bool:
     return bool((numbers == np.floor(numbers)).all())
 
 
@@ -368,11 +348,11 @@ def _recoded(
     }
     if not words:
         return found
-    keys = {role: {each for each in side.keys if each is not None} for role, side in found.items()}
-    one, other = keys.get("stimulus", set()), keys.get("response", set())
-    if one <= other or other <= one:  # one coding of both: what one needs the other needs
-        keys |= {role: one | other for role in ("stimulus", "response") if role in keys}
-    needing = [role for role in found if role in _WITH_WORDS and not _readable(role, found[role], keys[role])]
+    needing = [role for role, side in found.items() if _needs_words(role, side)]
+    sides = [role for role in ("stimulus", "response") if role in found]
+    one, *other = ({*found[role].keys} for role in sides) if sides else [set()]
+    if any(role in needing for role in sides) and all(one <= each or each <= one for each in other):
+        needing = [role for role in found if role in needing or role in sides]  # one coding of both
     if not needing:
         raise DataError(
             "--map-values: every column can be read without it and stays as it is; name the column that is meant, as in "
@@ -382,40 +362,12 @@ def _recoded(
     return {role: side.recoded(words) if role in needing else side for role, side in found.items()}
 
 
-def _readable(role: str, side: Column, coded: set[str]) -> bool:
-    """Whether a column can be read without words: numbers as numbers, two sides as 0/1 or their usual words."""
+def _needs_words(role: str, side: Column) -> bool:
+    """Whether a column cannot be read without words: confidence as numbers, two sides as 0/1 or their usual words."""
     if role == "confidence":
-        number = all(columns.number_of(each) is not None or "," in each for each in coded)
-        return number or coded <= {*YES, *NO}
+        return None in side.numbers
     if role in ("stimulus", "response"):
-        return coded <= {"0", "1", "true", "false", "s1", "s2"}
-    counted = [
-        (word in (*YES, *NO), n) for word, n in zip(side.keys, side.counts.tolist(), strict=True) if word
-    ]
-    odd = sum(n for is_known, n in counted if not is_known)
-    return bool(odd <= columns.MOST_UNKNOWN * sum(n for _, n in counted))
-
-
-def by_subject(confidence: Floats, subjects: Ints, used: Rows) -> list[Floats]:
-    """Return the confidences of each of ``subjects`` that are ``used``."""
-    rows = np.flatnonzero(used & ~np.isnan(confidence))
-    rows = rows[np.argsort(subjects[rows], kind="stable")]
-    size = np.bincount(subjects[rows], minlength=int(subjects.max(initial=0)) + 1)
-    return np.split(confidence[rows], np.cumsum(size)[:-1])
-
-
-def families(confidence: Floats, subjects: Ints, used: Rows) -> Ints:
-    """Return which scale the subject of each row rates on: 1 and 0 where some rate far beyond others, else 0 for all.
-
-    The narrow scale, 0, is shares among numbers above 1, or whole numbers up to ten among numbers above twenty.
-    """
-    each = by_subject(confidence, subjects, used)
-    most = max((float(own.max()) for own in each if len(own)), default=0.0)
-    there = np.array([len(own) > 0 for own in each])
-    wide = there.copy()
-    for subject in np.flatnonzero(there).tolist():
-        own = each[subject]
-        rated = most > 2 * _HIGHEST_RATING and len(own) >= _LEAST_RATINGS and own.max() <= _HIGHEST_RATING
-        wide[subject] = not (confidence_scale.are_shares(own.tolist()) or (rated and _whole(own)))
-    both = wide.any() and (there & ~wide).any()
-    return (wide[subjects] if both else np.zeros(len(subjects), bool)).astype(np.int64)
+        return not {*side.keys} <= {None, "0", "1", "true", "false", "s1", "s2"}
+    odd = side.marks(lambda each: each is not None and each not in (*YES, *NO))
+    there = side.count(side.marks(lambda each: each is not None))
+    return role == "correct" and side.count(odd) > columns.MOST_UNKNOWN * there

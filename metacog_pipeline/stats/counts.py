@@ -243,53 +243,33 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
     return numbers
 
 
-_COUNT_COLUMN = re.compile(r"nr_s([12])(?:_(\d{1,4}))?")
 _NUMBER = re.compile(r"[^\s;,\[\]()]+")
 LARGEST_COUNT = 1e15
 
 
-def count_columns(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """Return those of ``names`` that are columns of counts of either stimulus, a row per cell; None where none are.
-
-    They are ``nR_S1`` and ``nR_S2`` with 2 K numbers each, or ``nR_S1_1`` … ``nR_S1_2K`` and ``nR_S2_1`` …, in any case.
-    Raises ValueError for wide columns that are not numbered alike and without gaps.
+def count_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return those of ``names`` that are ``nR_S1`` and ``nR_S2``, 2 K counts of either stimulus, in any case; else None.
 
     >>> count_columns(["cell", "nR_S1", "nR_S2"])
-    (['nR_S1'], ['nR_S2'])
+    ('nR_S1', 'nR_S2')
     """
-    found: dict[str, dict[int, str]] = {"1": {}, "2": {}}
-    for name in names:
-        if match := _COUNT_COLUMN.fullmatch(name.lower()):
-            found[match[1]][int(match[2] or -1)] = name
-    narrow = [side.pop(-1, None) for side in found.values()]
-    if narrow[0] and narrow[1]:
-        return [narrow[0]], [narrow[1]]
-    first, second = (dict(sorted(side.items())) for side in found.values())
-    if not first and not second:
-        return None
-    if [*first] != [*second] or len(first) != max(first) - min(first) + 1:
-        raise ValueError("nR_S1_… and nR_S2_… must be numbered alike and without gaps; rename the columns")
-    return [*first.values()], [*second.values()]
+    found = {name.lower(): name for name in names}
+    return (found["nr_s1"], found["nr_s2"]) if {"nr_s1", "nr_s2"} <= {*found} else None
 
 
-def read_counts(sides: Sequence[Sequence[Any]]) -> Counts:
-    """Return one cell from ``sides``, its columns of S1 and those of S2: numbers, lists, or text of numbers.
+def read_counts(first: Any, second: Any) -> Counts:
+    """Return one cell from its counts of S1 and of S2, lists or text of numbers; anything else is a ValueError.
 
-    Raises ValueError for anything that is no 2 K counts.
-
-    >>> read_counts((["9;4;3;2"], [[2, 3, 5, 8]])).hits.tolist()
+    >>> read_counts("9;4;3;2", [2, 3, 5, 8]).hits.tolist()
     [13.0]
     """
-    found = []
-    for side in sides:
-        numbers: list[float] = []
-        for value in side:
-            text = "" if value is None else str(value)[:100_000]
-            try:
-                numbers += map(float, value if isinstance(value, list) else _NUMBER.findall(text))
-            except (TypeError, ValueError):
-                raise ValueError(f"{text[:40]!r} is no count: 2 K numbers joined by ; are needed") from None
-        if LARGEST_COUNT < max(numbers, default=0) < math.inf:
+    sides: list[list[float]] = []
+    for side in (first, second):
+        text = "" if side is None else str(side)[:100_000]
+        try:
+            sides.append([*map(float, side if isinstance(side, list) else _NUMBER.findall(text))])
+        except (TypeError, ValueError):
+            raise ValueError(f"{text[:40]!r} is no count: 2 K numbers joined by ; are needed") from None
+        if LARGEST_COUNT < max(sides[-1], default=0) < math.inf:
             raise ValueError(f"a count is above {LARGEST_COUNT:g}; correct the counts")
-        found.append(numbers)
-    return counts(*found)
+    return counts(*sides)

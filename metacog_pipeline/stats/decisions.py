@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, whole
 from metacog_pipeline.stats.estimate import OK
-from metacog_pipeline.stats.type1 import Texts, Type1
+from metacog_pipeline.stats.type1 import Texts
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 Scale = Literal["log_ratio", "difference"]
@@ -85,14 +85,6 @@ class Contrasts:
     verdict: Texts
     examined: Rows  # the rows to interpret: of c′ those whose d′ differs significantly, else all
     status: Texts
-
-
-class CriterionShifts(NamedTuple):
-    """The same pairs of cells compared in c, d′ and c′."""
-
-    c: Contrasts
-    d: Contrasts
-    c_prime: Contrasts
 
 
 def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> Texts:
@@ -158,40 +150,6 @@ def contrasts(
     verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
     seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
     return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status)
-
-
-def criterion_shift(
-    table: Type1, groups: Sequence[Hashable], conditions: Sequence[str], *, order: Sequence[str] = CONDITIONS,
-    family_size: int | None = None, rope: float = 0.1, level: float = 0.95,
-) -> CriterionShifts:  # fmt: skip
-    """Compare the conditions of each group (a task × model) in c, d′ and c′; the family is by default all pairs.
-
-    table, groups, conditions: type-1 measures of the cells; group and condition of each, no condition twice in a group.
-    order: conditions from the lowest expected criterion to the highest; a pair goes from the earlier to the later one.
-
-    >>> from metacog_pipeline.stats.type1 import type1_from_table
-    >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
-    >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
-    >>> found.difference.round(2), found.verdict.tolist()
-    (array([-0.59]), ['significant'])
-    """
-    first, second = condition_pairs(groups, conditions, order)
-    if len(groups) != len(table.d):
-        raise ValueError(f"{len(groups)} groups for {len(table.d)} cells")
-    # A correction gives an empty class a rate; it is no measurement.
-    measured = np.isin(table.status, ("ok", "zero_dprime"))
-
-    def family(name: str, examined: Rows | None = None) -> Contrasts:
-        value, variance = np.where(measured, getattr(table, name), np.nan), table.variance(name)
-        with np.errstate(invalid="ignore"):  # inf - inf at extreme rates is a row with a status
-            delta, spread = value[second] - value[first], variance[first] + variance[second]
-        se = np.sqrt(np.where(spread >= 0, spread, np.nan))
-        return contrasts(
-            name, first, second, delta, se, family_size=family_size, rope=rope, level=level, examined=examined
-        )
-
-    d = family("d")
-    return CriterionShifts(family("c"), d, family("c_prime", d.test.significant))
 
 
 def condition_pairs(

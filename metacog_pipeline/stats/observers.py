@@ -1,4 +1,4 @@
-"""Observers with known d', M-ratio, criterion and confidence criteria: exact expected counts, and random ones.
+"""Observers with known d', M-ratio, criterion and confidence criteria: exact expected counts.
 
 The model of Maniscalco & Lau (2012), *Consciousness and Cognition* 21: answers follow S1 ~ N(-d/2, 1), S2 ~ N(d/2, 1) cut
 at c; given the answer, confidence follows the same with m = M d instead of d, cut at meta-c = M c. Confidence criteria lie
@@ -18,34 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
-from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, whole
 from metacog_pipeline.stats.counts import Counts
-
-
-def simulate(
-    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike,
-    seed: int, p_s2: ArrayLike = 0.5, cells: int | None = None,
-) -> Counts:  # fmt: skip
-    """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn.
-
-    >>> table = simulate(1.5, 0.8, 0.0, [-0.9, -0.4], [0.4, 0.9], 1000, seed=1)
-    >>> table.ratings, table.n.tolist()
-    (3, [1000.0])
-    """
-    observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
-    trials, share = _trials(n, p_s2, len(observers))
-    rng = resampling.generator(seed)
-    n2 = rng.binomial(trials, share)
-    drawn = [rng.multinomial(number, observers[:, row]) for row, number in enumerate((trials - n2, n2))]
-    return Counts(drawn[0].astype(np.float64), drawn[1].astype(np.float64))
 
 
 def expected_counts(
     d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike,
     p_s2: ArrayLike = 0.5, cells: int | None = None,
 ) -> Counts:  # fmt: skip
-    """Return expected counts, fractions and all: what :func:`simulate` gives on average.
+    """Return expected counts, fractions and all.
 
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
     [[28.8, 9.9, 5.7, 5.6]]

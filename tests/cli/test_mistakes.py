@@ -116,7 +116,6 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("run --study study.toml", ("run: No such option '--study'", "metacog run [OPTIONS] STUDY")),
     ("fit .", (".: is a folder", "give a file")),
     ("fit nowhere.csv", ("nowhere.csv: there is no such file",)),
-    ("fit a.csv --padding steep", ("'--padding': 'steep'", "number from 0 to 1000, or none, auto")),
     ("doctor --bundle nowhere.zip", ("nowhere.zip: there is no such file", "--format bundle wrote")),
     ("init a.toml --model opnai:x", ('no provider "opnai"', 'did you mean "openai"', "openai, anthropic")),
     ("init a.toml --model simulated --benchmark medly", ('"medly"', 'did you mean "medley"')),

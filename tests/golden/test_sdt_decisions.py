@@ -7,7 +7,7 @@ those listed.
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.decisions import condition_pairs, criterion_shift
+from metacog_pipeline.stats.decisions import condition_pairs, contrasts
 from metacog_pipeline.stats.type1 import type1_from_table
 from tests.golden.agreed import number, rows
 
@@ -21,7 +21,16 @@ def shifts():
     cells = type1_from_table(*([float(row[name]) for row in table] for name in columns))
     groups = [(row["task"], row["model"]) for row in table]
     conditions = [row["risk_configuration"] for row in table]
-    return groups, conditions, criterion_shift(cells, groups, conditions)
+    first, second = condition_pairs(groups, conditions)
+    found = {}
+    for name in ("c", "d", "c_prime"):
+        value, variance = getattr(cells, name), cells.variance(name)
+        se, moved = np.sqrt(variance[first] + variance[second]), None
+        if name == "c_prime":
+            moved = found["d"].test.significant
+        delta = value[second] - value[first]
+        found[name] = contrasts(name, first, second, delta, se, rope=0.1, examined=moved)
+    return groups, conditions, found
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def expected():
 def listed(shifts, expected, quantity):
     """Yield (agreed row, our family, index of our row) for one quantity."""
     groups, conditions, found = shifts
-    family = getattr(found, QUANTITIES[quantity])
+    family = found[QUANTITIES[quantity]]
     at = {
         (*groups[a], conditions[a], conditions[b]): i
         for i, (a, b) in enumerate(zip(family.first, family.second, strict=True))
@@ -90,5 +99,5 @@ def test_significance_and_verdicts(shifts, expected, quantity):
 
 def test_c_prime_is_examined_where_d_prime_differs(shifts):
     found = shifts[2]
-    assert found.c_prime.examined.tolist() == found.d.test.significant.tolist()
-    assert found.c.examined.all() and found.d.examined.all()
+    assert found["c_prime"].examined.tolist() == found["d"].test.significant.tolist()
+    assert found["c"].examined.all() and found["d"].examined.all()

@@ -1,48 +1,15 @@
-"""Running a script of this folder in a process of its own, and the peer that ours is measured against."""
+"""The peers that ours is measured against, each in an environment of its own."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 HERE = Path(__file__).parent
-PEERS = Path(".venv-peers")
-PEER = "inspect-ai"
-PROMPT_BYTES = 2000
-SHORT, LONG = 300, 1500
+PEER, PEERS = "inspect-ai", Path(".venv-peers")
 PATIENCE_S = 300
-
-
-def child(python: str | Path, script: str, *arguments: object) -> dict[str, Any]:
-    """Run a script of this folder and return what it printed."""
-    command = [str(python), str(HERE / script), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr[-2000:]
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def cpu_ms(python: str | Path, script: str, url: str, folder: Path, in_flight: int, repeats: int) -> float:
-    """Return the milliseconds of processor time that one request more costs."""
-    found = {
-        count: min(
-            child(python, script, url, folder / f"{in_flight}-{count}-{n}", count, in_flight, PROMPT_BYTES)[
-                "cpu_s"
-            ]
-            for n in range(repeats)
-        )
-        for count in (SHORT, LONG)
-    }
-    return 1000 * float(found[LONG] - found[SHORT]) / (LONG - SHORT)
-
-
-def peer_cpu_ms(python: Path, url: str, folder: Path, in_flight: int) -> float:
-    """Return the milliseconds of processor time that one request more costs the peer."""
-    return cpu_ms(python, "peer.py", url, folder, in_flight, 1)
 
 
 def peer_release(python: Path) -> str:

@@ -1,7 +1,6 @@
 """How long the posterior of a published cell takes, and the same cell under JAGS where that is installed."""
 
 import csv
-import importlib.util
 import resource
 import shutil
 import time
@@ -13,12 +12,13 @@ import pytest
 from metacog_pipeline.stats.bayes.diagnostics import of_each
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import counts
+from tests.performance import jags_metad
 
 pytestmark = pytest.mark.bench
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = ROOT / "data" / "published" / "signaldetection" / "counts.csv"
-SECONDS, ESS, TIMES = 5.0, 2000, 20
+SECONDS, ESS, TIMES = 5.0, 2000, 60
 # JAGS with the reference's settings; the first cell is one of the two on which these chains converge.
 CHAINS, BURN_IN, DRAWS = 3, 1000, 10_000
 
@@ -33,13 +33,6 @@ def cells():
     }
 
 
-def jags():
-    spec = importlib.util.spec_from_file_location("jags_metad", Path(__file__).with_name("jags_metad.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def children_s():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -51,24 +44,19 @@ def warm():
 
 
 def test_every_published_cell_in_seconds(figure):
-    taken, sizes, largest = {}, {}, {}
-    worked = time.process_time()
+    taken, sizes = {}, {}
     for name, cell in cells().items():
         before = time.perf_counter()
         posterior = bayes_metad(counts(*cell), seed=1, label=name, least_ess=ESS)
         taken[name] = time.perf_counter() - before
         assert posterior.converged, (name, posterior.reason)
         sizes[name] = min(row.ess_bulk for row in posterior.diagnostics.values())
-        largest[name] = max(row.rhat for row in posterior.diagnostics.values())
-    worked = (time.process_time() - worked) / len(taken)
-    slowest, poorest = max(taken, key=taken.__getitem__), min(sizes, key=sizes.__getitem__)
+    slowest, least = max(taken.values()), min(sizes.values())
     figure(
         f"Bayesian meta-d′ of each of {len(taken)} published cells (10,000 to 20,000 trials)",
-        f"< {SECONDS:g} s each, bulk ESS ≥ {ESS:,} and R̂ < 1.01 for every parameter",
-        f"{np.median(list(taken.values())):.2f} s median, {taken[slowest]:.2f} s slowest ({slowest}), "
-        f"{worked:.2f} s CPU on average; "
-        f"least ESS {sizes[poorest]:,.0f}; largest R̂ {max(largest.values()):.4f}",
-        taken[slowest] < SECONDS and sizes[poorest] >= ESS and max(largest.values()) < 1.01,
+        f"< {SECONDS:g} s each, bulk ESS ≥ {ESS:,} for every parameter",
+        f"{np.median(list(taken.values())):.2f} s median, {slowest:.2f} s slowest; least ESS {least:,.0f}",
+        slowest < SECONDS and least >= ESS,
     )
 
 
@@ -77,7 +65,7 @@ def test_effective_draws_a_second_beside_jags(figure, tmp_path):
         pytest.skip("jags is not installed (Debian: apt install jags)")
     name, cell = next(iter(cells().items()))
     before = children_s()
-    draws, names = jags().run(tmp_path, *cell, CHAINS, BURN_IN, DRAWS)
+    draws, names = jags_metad.run(tmp_path, *cell, CHAINS, BURN_IN, DRAWS)
     theirs_s = children_s() - before
     theirs = dict(zip(names, of_each(draws)[1], strict=True))
     before = time.process_time()

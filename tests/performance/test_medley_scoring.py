@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
@@ -30,16 +29,12 @@ PEER = "medley-bench==0.5.3"
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 SCORINGS, WARM_UP = 1000, 50
 REPEATS, PEER_REPEATS = 5, 2
-CPU_S, TIMES_QUICKER = 0.15, 20
-MANY_MODELS, RUNS, MANY_S = 35, 3, 10.0
+CPU_S, TIMES_QUICKER = 0.25, 15
 LABELS = ("very_high", "high", "moderate", "low", "very_low")
 SENTENCES = (
     "On {claim}, Analyst {analyst} gives the stronger account, because it explains both observations.",
     "I keep {claim}: nothing in the case speaks against the order of the two events.",
     "The missing control makes me less sure than I was before.",
-    "Analyst {analyst} counts heads here and brings no measurement.",
-    "This detail fits the first explanation, though it does not settle the matter.",
-    "A second mechanism would leave the same traces in the records.",
 )
 
 
@@ -101,16 +96,9 @@ def test_a_thousand_instances_are_scored(ours, figure):
         panel_of.cache_clear()
         _speech.cache_clear()
 
-    def score() -> None:
-        score_triples(*ours)
-
-    cold, warm = least(score, REPEATS, forget), least(score, REPEATS)
-    figure(
-        f"{SCORINGS:,} MEDLEY scorings, processor time",
-        f"≤ {CPU_S} s",
-        f"{warm:.3f} s; {cold:.3f} s with instances never seen before",
-        max(warm, cold) <= CPU_S,
-    )
+    cold = least(lambda: score_triples(*ours), REPEATS, forget)
+    what = f"{SCORINGS:,} MEDLEY scorings of instances never seen before"
+    figure(what, f"≤ {CPU_S} s CPU", f"{cold:.3f} s", cold <= CPU_S)
 
 
 def test_scoring_beside_the_authors_package(work, ours, peer_python, tmp_path, figure):
@@ -132,21 +120,4 @@ def test_scoring_beside_the_authors_package(work, ours, peer_python, tmp_path, f
         f"≥ {TIMES_QUICKER}× quicker",
         f"{own:.3f} s against {theirs:.2f} s: {theirs / own:.0f}×",
         theirs >= TIMES_QUICKER * own,
-    )
-
-
-def test_many_models_over_the_same_instances(ours, figure):
-    per_run = 130
-    instances, triples = (part[:per_run] for part in ours)
-
-    def everything() -> None:
-        for _ in range(MANY_MODELS * RUNS):
-            pl.DataFrame(score_triples(instances, triples))
-
-    spent = least(everything, 1)
-    figure(
-        f"{MANY_MODELS} models × {per_run} instances × {RUNS} runs scored",
-        f"≤ {MANY_S:.0f} s",
-        f"{spent:.2f} s",
-        spent <= MANY_S,
     )

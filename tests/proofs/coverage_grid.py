@@ -42,9 +42,8 @@ from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling import Patterns
-from tests.observers import criteria_around
-from tests.performance import null_studies
-from tests.proofs import coverage_scores, respondents
+from tests.observers import criteria_around, simulate
+from tests.proofs import coverage_scores, null_studies, respondents
 
 NUMBERS, ACCURACIES, RUNS = (20, 60, 200, 1000), (0.5, 0.8, 0.94), (1, 3)
 ALTERNATIVES, LEVELS, RATINGS = 4, 5, 4
@@ -216,7 +215,7 @@ def of_yes_no(who: Respondent, samples: int):
     below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
     expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
     shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
-    whole = observers.simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
+    whole = simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
     meta = d * who.m_ratio
     truth = {"meta_d": meta, "meta_information": float(meta_information(whole).meta_i_signed[0])}
     if d:
@@ -404,7 +403,7 @@ def simulated_power(
     for which, ratio in enumerate((m_ratio, m_ratio + delta)):
         stream = resampling.stream("power", seed, which)
         criteria = power.criteria(d, ratio, ratings)
-        table = observers.simulate(d, ratio, 0.0, *criteria, trials_each, stream, cells=experiments)
+        table = simulate(d, ratio, 0.0, *criteria, trials_each, stream, cells=experiments)
         value, error = power.measured(table)
         values.append(value)
         errors.append(error)

@@ -3,14 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.agreement import cohen_kappa, kappa_from_table
+from metacog_pipeline.stats.agreement import cohen_kappa
 
 ratings = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=60)
 
 
 def test_kappa_of_the_table_worked_out_by_fleiss_cohen_and_everitt():
     # Published example: 200 cases, kappa 0.429, standard error 0.054 (variance 0.002885).
-    estimate = kappa_from_table([[106, 10, 4], [22, 28, 10], [2, 12, 6]])
+    pairs = np.repeat(np.indices((3, 3)).reshape(2, 9), [106, 10, 4, 22, 28, 10, 2, 12, 6], axis=1)
+    estimate = cohen_kappa(*pairs)
     assert estimate.value == pytest.approx(0.429, abs=0.0005)
     assert estimate.sem**2 == pytest.approx(0.002885, abs=2e-6)
 

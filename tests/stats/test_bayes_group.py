@@ -9,8 +9,7 @@ from scipy.stats import binom, multinomial, norm
 
 from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_model, product_prior
 from metacog_pipeline.stats.counts import Counts, counts
-from metacog_pipeline.stats.observers import simulate
-from tests.observers import criteria_around
+from tests.observers import criteria_around, simulate
 
 
 def population(subjects, trials, mean_log_m=-0.2, spread=0.25, d=1.6, seed=1):

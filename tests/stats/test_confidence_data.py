@@ -38,7 +38,6 @@ def refused(columns, *parts, **given):
         ([-1, 1, 1, -1], [0, 1, 0, 1]),
         (["1.0", "2.0", "2.0", "1.0"], [1, 2, 1, 2]),
         ("LRRL", "LRLR"),
-        (["left", "right", "right", "left"], ["l", "r", "l", "r"]),
         (["Left", "Right", "Right", "Left"], ["left", "RIGHT", " left", "right"]),
         (["absent", "present", "present", "absent"], ["absent", "present", "absent", "present"]),
         (["new", "old", "old", "new"], ["new", "old", "new", "old"]),
@@ -119,11 +118,14 @@ def test_a_stimulus_that_is_a_quantity_is_not_used_where_right_and_wrong_are_kno
             {"resp missing": 2, "conf missing": 1},
         ),
         ({"ok": [1, 0, -1, 1], "conf": RATED}, {"ok missing (-1)": 2}),
-        ({"stim": ["L", "R"], "resp": ["L", "R"] * 6 + ["timeout"], "conf": RATED}, {"resp unknown": 1}),
+        (
+            {"stim": ["L", "R"], "resp": ["L", "R"] * 6 + ["timeout"], "conf": RATED},
+            {"resp is neither L nor R": 1},
+        ),
     ],
 )
 def test_codes_for_no_answer_are_missing_and_counted(columns, left):
-    assert data(columns).account.counts() == left
+    assert data(columns).account.counts == left
 
 
 def test_minus_one_beside_one_is_a_label_and_where_it_may_be_either_the_table_is_refused():
@@ -134,9 +136,7 @@ def test_minus_one_beside_one_is_a_label_and_where_it_may_be_either_the_table_is
 @every(
     ("cells", "expected"),
     [
-        (["0,5", "0,75", "1"], [0.5, 0.75, 1]),
         (["50%", "75 %", "100%"], [50, 75, 100]),
-        (["yes", "no", "yes"], [1, 0, 1]),
         ([0.5, None, float("nan")], [0.5, None, None]),
         (["1.5", "0,5", "2"], [1.5, None, 2]),
         (["1", "1,000", "2"], [1, None, 2]),
@@ -198,9 +198,7 @@ def test_words_are_for_columns_that_cannot_be_read_without_them_or_that_are_name
         ([5, 10, 20], {}, [1, 2, 3], 3, "its 3 levels"),
         (np.linspace(0, 1, 12).tolist(), {}, [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3, 4, "4 quantile bins"),
         ([0, 1, 2], {"scale": Scale(0, 4)}, [1, 2, 3], 5, "ratings 0..4"),
-        ([1, 2, 3], {"ratings": 6}, [1, 2, 3], 6, "ratings 1..6"),
         ([1, 2, 3, 4], {"bins": 2}, [1, 1, 2, 2], 2, "2 quantile bins"),
-        ([-2, 1, -1, 2], {}, [2, 1, 1, 2], 2, "the sign of confidence is the response"),
     ],
 )
 def test_confidence_becomes_ratings_and_it_is_said_how(conf, given, rating, ratings, note):
@@ -257,7 +255,7 @@ def test_columns_are_found_by_names_in_common_use(names, expected):
             {"ok": [0, 1], "conf": ["sure", "unsure"]},
             ["'conf' cannot be used in 2 of 2 rows", "row 1 holds 'sure'"],
         ),
-        ({"ok": ["A", "B", "C"], "conf": [1]}, ["'ok' cannot be used", "'a', 'b', 'c'"]),
+        ({"ok": ["A", "B", "C"], "conf": [1]}, ["'ok' cannot be used in 3 of 3 rows: row 1 holds 'A'"]),
         ({"ok": [1, 2], "conf": [1]}, ["'ok' cannot be used in 1 of 2 rows: row 2 holds '2'"]),
         ({"ok": [1, 0], "conf": [""]}, ["'conf' holds nothing"]),
         ({"ok": [1, 0], "conf": ["85%", "0.85"]}, ["per cent and plain numbers, '85%' and '0.85'"]),

@@ -9,12 +9,11 @@ from scipy.stats import norm
 from metacog_pipeline.stats.decisions import (
     against_optimality,
     compare,
+    condition_pairs,
     contrasts,
-    criterion_shift,
     verdicts,
     z_test,
 )
-from metacog_pipeline.stats.type1 import type1_from_table
 from tests.tables import every
 
 
@@ -98,9 +97,7 @@ def test_optimality_is_a_ratio_of_one():
     assert against_optimality(draws(3, 1.02, 0.001)).verdict == "negligible"
 
 
-# --- criterion shifts --------------------------------------------------------------------------------------------
-
-CELLS = ([900, 800, 700], [100, 200, 300], [400, 200, 100], [600, 800, 900])
+# --- families of contrasts ---------------------------------------------------------------------------------------
 
 
 def test_unadjusted_verdicts_are_those_of_single_tests():
@@ -111,28 +108,21 @@ def test_unadjusted_verdicts_are_those_of_single_tests():
     np.testing.assert_allclose(single.test.low_adjusted, adjusted.test.low)
 
 
-def test_cells_without_a_criterion_give_a_reason_and_no_number():
-    cells = type1_from_table([10, 5, 0], [0, 5, 0], [0, 2, 3], [10, 8, 7])
-    found = criterion_shift(cells, ["m"] * 3, ["S1", "None", "S2"])
-    for family in (found.c, found.d, found.c_prime):
-        assert family.verdict.tolist() == ["untested"] * 3
-        assert all(status != "ok" for status in family.status)
-        assert np.isnan(family.difference).all() and not family.test.significant.any()
+def test_a_difference_without_a_number_is_untested_and_says_why():
+    place = np.array([0, 0, 0])
+    found = contrasts("c", place, place, [math.inf, 0.5, math.nan], [1.0, 0.0, 1.0])
+    assert found.verdict.tolist() == ["untested"] * 3 and not found.test.significant.any()
+    assert all(status != "ok" for status in found.status)
 
 
-def test_an_empty_class_is_not_tested_on_the_strength_of_its_correction():
-    cells = type1_from_table([0, 900], [0, 100], [300, 300], [700, 700], correction="loglinear")
-    assert np.isfinite(cells.c).all()
-    assert criterion_shift(cells, ["m"] * 2, ["S1", "S2"]).c.verdict.tolist() == ["untested"]
-
-
-def test_tables_that_cannot_be_paired_are_refused():
-    cells = type1_from_table(*CELLS)
-    with pytest.raises(ValueError, match="twice"):
-        criterion_shift(cells, ["m"] * 3, ["S1", "S1", "S2"])
-    with pytest.raises(ValueError, match="'high'"):
-        criterion_shift(cells, ["m"] * 3, ["S1", "high", "S2"])
-    with pytest.raises(ValueError, match="groups"):
-        criterion_shift(cells, ["m"] * 2, ["S1", "None", "S2"])
-    with pytest.raises(ValueError, match="2 groups for 3 cells"):
-        criterion_shift(cells, ["m"] * 2, ["S1", "S2"])
+@every(
+    ("groups", "conditions", "said"),
+    [
+        (["m"] * 3, ["S1", "S1", "S2"], "twice"),
+        (["m"] * 3, ["S1", "high", "S2"], "'high'"),
+        (["m"] * 2, ["S1", "None", "S2"], "groups"),
+    ],
+)
+def test_cells_that_cannot_be_paired_are_refused(groups, conditions, said):
+    with pytest.raises(ValueError, match=said):
+        condition_pairs(groups, conditions)

@@ -110,14 +110,6 @@ def test_weights_and_indices_are_drawn_as_ever():
     assert digest(np.concatenate(drawn)) == "9987826d3d8d2c8b"
 
 
-def test_tables_are_drawn_as_ever():
-    rng, cells = resampling.generator(5), [[5, 3, 0, 9], [0, 0, 0, 0], [2, 2, 2, 11]]
-    drawn = [resampling.table(cells, size, rng) for size in resampling.blocks(20, 3, 26)]
-    assert digest(np.concatenate(drawn)) == "f5aff77585e7100d"
-    assert digest(resampling.table(cells, 20, 5)) == "f5aff77585e7100d"
-    assert digest(resampling.table([[3, 1, 2, 8, 4, 0, 1, 6.0]], 40, 5)[:, 0]) == "6c132b728af64c4d"
-
-
 # --- p values --------------------------------------------------------------------------------------------------------
 
 

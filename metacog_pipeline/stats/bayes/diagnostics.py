@@ -19,10 +19,7 @@ from metacog_pipeline.stats._arrays import Floats
 Draws = Mapping[str, Floats]
 
 LEAST_DRAWS = 4
-TAILS = (0.05, 0.95)
 NO_D = 1e-4  # replaces a d′ of exactly 0 under a ratio, as in HMeta-d
-QUANTILES = (0.025, 0.5, 0.975)
-SUFFIXES = ("", "_rs1", "_rs2")
 _AXES: dict[str, Any] = {"chain_axis": 0, "draw_axis": 1}
 
 
@@ -60,15 +57,15 @@ def with_ratios(parameters: Draws) -> dict[str, Floats]:
     Draw by draw; a d₁ of exactly 0 counts as 1e-4 under the ratio.
     """
     result, d1 = dict(parameters), parameters["d1"]
-    for suffix in SUFFIXES:
-        meta = parameters.get(f"meta_d{suffix}")
-        if meta is not None:
+    for suffix in ("", "_rs1", "_rs2"):
+        if f"meta_d{suffix}" in parameters:
+            meta = parameters[f"meta_d{suffix}"]
             result[f"m_ratio{suffix}"] = meta / np.where(d1 == 0, NO_D, d1)
             result[f"m_diff{suffix}"] = meta - d1
     return result
 
 
-def columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
+def _columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
     """Yield the names of a parameter's elements, ``name[1]`` or ``name[3,2]``, and their draws ``(chains, draws, n)``."""
     for name, values in draws.items():
         places = np.ndindex(values.shape[2:])
@@ -83,14 +80,12 @@ def _arviz() -> Any:
 
 
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
-    """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all would not fit in
-    memory.
-    """
-    found: dict[str, Diagnostic] = {}
-    for names, table in columns(draws):
-        rows = np.stack(of_each(table), axis=1)
-        found |= {name: Diagnostic(*map(float, row)) for name, row in zip(names, rows, strict=True)}
-    return found
+    """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all fill the memory."""
+    return {
+        name: Diagnostic(*map(float, row))
+        for names, table in _columns(draws)
+        for name, row in zip(names, np.stack(of_each(table), axis=1), strict=True)
+    }
 
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -106,7 +101,7 @@ def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
             own = table[:, :, moves]
             found[0, moves] = array_stats.rhat(own, **_AXES)
             found[1, moves] = array_stats.ess(own, **_AXES)
-            found[2, moves] = array_stats.ess(own, **_AXES, method="tail", prob=TAILS)
+            found[2, moves] = array_stats.ess(own, **_AXES, method="tail", prob=(0.05, 0.95))
     return found[0], found[1], found[2]
 
 
@@ -114,13 +109,13 @@ def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summar
     """Return the summary of every scalar parameter, given their diagnostics."""
     array_stats = _arviz()
     found: dict[str, Summary] = {}
-    for names, table in columns(draws):
+    for names, table in _columns(draws):
         flat = table.reshape(-1, len(names))
-        ends = np.quantile(flat, QUANTILES, axis=0)
-        shortest = array_stats.hdi(flat, 0.95, axis=0).T
+        ends = np.quantile(flat, (0.025, 0.5, 0.975), axis=0)
         with np.errstate(all="ignore"):
             errors = [array_stats.mcse(table, **_AXES)]
             errors += [array_stats.mcse(table, **_AXES, method="quantile", prob=p) for p in (0.025, 0.975)]
+        shortest = array_stats.hdi(flat, 0.95, axis=0).T
         trust = np.array([[known[name].rhat, known[name].ess_bulk, known[name].ess_tail] for name in names]).T
         rows = np.stack([flat.mean(axis=0), flat.std(axis=0, ddof=1), *ends, *shortest, *errors, *trust])
         found |= {name: Summary(*map(float, row)) for name, row in zip(names, rows.T, strict=True)}

@@ -28,18 +28,9 @@ import numpy as np
 from scipy.special import erfcx, exp1, ndtri
 
 from metacog_pipeline.stats._arrays import Floats, whole
+from metacog_pipeline.stats.bayes import sampler
 from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise
-from metacog_pipeline.stats.bayes.sampler import (
-    LEAST_ESS,
-    UNDEFINED_TYPE1,
-    UNIDENTIFIED,
-    Sampled,
-    fields_of,
-    overdispersed,
-    random_stream,
-    require,
-    sample_until_sure,
-)
+from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Effort, Sampled
 from metacog_pipeline.stats.bayes.single import (
     FAR,
     HAZARD,
@@ -48,7 +39,7 @@ from metacog_pipeline.stats.bayes.single import (
     SubjectModel,
     ratings_part,
     subject_model,
-)
+)  # fmt: skip
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
@@ -63,7 +54,6 @@ CHAINS = 16
 WARMUP = 500
 DRAWS = 1200
 ROUNDS = 3
-METHOD = "posterior mean, 95% equal-tailed"
 METHOD_EFFICIENCY = "exp of the posterior mean of log M, 95% equal-tailed"
 LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
 
@@ -104,15 +94,14 @@ class GroupPosterior(Sampled):
 
 def bayes_metad_group(
     table: Counts, *, seed: int, label: str = "", draws: int = DRAWS,
-    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
+    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = sampler.LEAST_ESS,
 ) -> GroupPosterior:  # fmt: skip
     """Return the posterior of a group: ``table`` has one subject per cell, not padded, all on one scale of ratings.
 
     Parameters and errors are those of `bayes_metad`; more draws than fit into memory are a ValueError too.
     """
-    require(table, least_ess)
-    seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
-    warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
+    sampler.require_raw(table)
+    seed, effort = whole("seed", seed), Effort(draws, chains, warmup, rounds, least_ess)
     n, subjects = float(table.n.sum()), table.cells
     status, reason = _hopeless(table)
     if status:
@@ -124,12 +113,12 @@ def bayes_metad_group(
             f"{chains} chains of up to {draws * 2 ** (rounds - 1)} draws in {model.dim} dimensions do not fit into "
             "memory: ask for fewer draws, chains or rounds"
         )
-    stream = random_stream(seed, label, ("group", model.ratings_given.shape, True), model.ratings_given)
-    found = sample_until_sure(
-        model, _starts(model, chains, stream), stream, read=model.parameters, draws=draws,
-        warmup=warmup, rounds=rounds, least_ess=least_ess, shorter=True,
-    )  # fmt: skip
-    return GroupPosterior(**fields_of(found), n=n, subjects=subjects)
+    kind = ("group", model.ratings_given.shape, True)
+    stream = sampler.random_stream(seed, label, kind, model.ratings_given)
+    found = sampler.sample_until_sure(
+        model, _starts(model, chains, stream), stream, effort, read=model.parameters, shorter=True
+    )
+    return GroupPosterior(**found, n=n, subjects=subjects)
 
 
 def _hopeless(table: Counts) -> tuple[str, str]:
@@ -153,7 +142,7 @@ def _starts(model: GroupModel, chains: int, stream: np.random.SeedSequence) -> F
     scale[: len(HYPER)] = 0.3
     first = len(HYPER) + 2 * model.subjects
     scale[first : first + model.subjects] = 0.5
-    return overdispersed(model, model.guess(), np.diag(scale), chains, stream.spawn(1)[0])
+    return sampler.overdispersed(model, model.guess(), np.diag(scale), chains, stream.spawn(1)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic, Draws, diagnose
 from metacog_pipeline.stats.counts import Counts
 
@@ -41,7 +41,6 @@ JITTER = (0.5, 1.5)
 FIRST_STEP = 0.5
 FIRST_LENGTH = np.pi / 2  # a quarter turn: independent ends for a normal distribution in its own metric
 LENGTH_RATE = 0.04  # of the ascent on log length: it settles within a window
-MAX_STEPS = 512  # what a hopeless density may cost
 # One iteration in ten takes small steps, so that a chain in a steep corner, where the usual step is refused for ever,
 # walks out of it. Chance alone decides, not the state: the chain stays exact.
 SMALL_SHARE = 0.1
@@ -97,57 +96,61 @@ class Chains:
     factor: Floats  # lower triangle L of the metric: L Lᵀ approximates the covariance of the target
     step: float  # step, length: leapfrog step and mean trajectory length in units of the metric
     length: float
-    max_steps: int  # no trajectory takes more leapfrog steps
     rng: np.random.Generator  # the stream everything is drawn from
     gradients: int = 0  # calls of the density so far, each over all chains
 
+    def bound_length(self) -> None:
+        """Keep the mean length between one leapfrog step and the most."""
+        self.length = min(max(self.length, self.step), self.step * MOST_STEPS / JITTER[1])
 
-def fields_of(found: Sampled) -> dict[str, Any]:
-    """Return the fields of what was sampled, for the posterior of a kind of model."""
-    return {name: getattr(found, name) for name in Sampled.__slots__}
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to sample: kept draws a chain, chains, and iterations for tuning in the first of so many ``rounds``, each of
+    twice the iterations; and what bulk and tail effective sample sizes must exceed.
+    """
+
+    draws: int
+    chains: int
+    warmup: int
+    rounds: int
+    least_ess: float = LEAST_ESS
+
+    def __post_init__(self) -> None:
+        for name, least in (("draws", 4), ("chains", 4), ("warmup", 0), ("rounds", 1)):
+            whole(name, getattr(self, name), least)
+        if not self.least_ess >= LEAST_ESS:
+            raise ValueError(f"least_ess is {self.least_ess}, below {LEAST_ESS:g}")
 
 
-def require(table: Counts, least_ess: float) -> None:
-    """Raise ValueError for counts that were padded, or a gate wider than the usual one."""
+def require_raw(table: Counts) -> None:
+    """Raise ValueError for counts that were padded."""
     if table.correction != "none":
         raise ValueError("the counts are padded: give the raw ones, the model needs no correction")
-    if not least_ess >= LEAST_ESS:
-        raise ValueError(f"least_ess is {least_ess}, below {LEAST_ESS:g}")
 
 
 def sample_until_sure(
-    density: Density,
-    starts: Floats,
-    stream: np.random.SeedSequence,
-    *,
-    read: Callable[[Floats], Draws],
-    draws: int,
-    warmup: int,
-    rounds: int,
-    least_ess: float,
-    most_calls: float = math.inf,
-    shorter: bool = False,
-) -> Sampled:
-    """Draw until every parameter passes, at most ``rounds`` times."""
-    calls = 0
-    found: Draws = {}
-    diagnostics: Mapping[str, Diagnostic] = {}
-    reason = ""
-    for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(
-            density, starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS,
-            target=1 - (1 - TARGET) / (effort if shorter else 1),
-        )  # fmt: skip
-        found = read(draw(density, tuned, draws * effort))
+    density: Density, starts: Floats, stream: np.random.SeedSequence, effort: Effort, *,
+    read: Callable[[Floats], Draws], most_calls: float = math.inf, shorter: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Draw until every parameter passes, at most as often as ``effort`` says; return the fields of `Sampled`."""
+    calls, reason, found, diagnostics = 0, "", dict[str, Floats](), dict[str, Diagnostic]()
+    for times in (2**i for i in range(effort.rounds)):
+        target = 1 - (1 - TARGET) / (times if shorter else 1)
+        seed = stream.spawn(1)[0]
+        tuned = warm_up(density, starts, seed=seed, warmup=effort.warmup * times, target=target)
+        found = dict(read(draw(density, tuned, effort.draws * times)))
         starts = tuned.position
         diagnostics = diagnose(found)
-        reason = doubt(diagnostics, least_ess)
+        reason = doubt(diagnostics, effort.least_ess)
         calls += tuned.gradients
         if not reason or calls > most_calls:
             break
     if reason:
-        return Sampled(NOT_CONVERGED, reason, {}, diagnostics, found)
-    return Sampled(CONVERGED, "", found, diagnostics)
+        return {
+            "status": NOT_CONVERGED, "reason": reason, "diagnostics": diagnostics, "unconverged_draws": found
+        }  # fmt: skip
+    return {"status": CONVERGED, "draws": found, "diagnostics": diagnostics}
 
 
 def doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float = LEAST_ESS) -> str:
@@ -220,14 +223,32 @@ def warm_up(
     seed: int | np.random.SeedSequence,
     warmup: int,
     target: float = TARGET,
-    max_steps: int = MAX_STEPS,
 ) -> Chains:
-    """Tune chains on ``density``, from ``starts`` ``(chains, dim)``, and return them."""
+    """Tune chains on ``density`` over ``warmup`` iterations, from ``starts`` ``(chains, dim)``, and return them."""
     chains = Chains(
         starts.copy(), *density(starts), _factor(starts), step=FIRST_STEP, length=FIRST_LENGTH,
-        max_steps=max_steps, rng=resampling.generator(seed), gradients=1,
+        rng=resampling.generator(seed), gradients=1,
     )  # fmt: skip
-    _tune(density, chains, warmup, target)
+    ends = [int(share * warmup) for share in WINDOWS]
+    step, length = _StepSize(chains.step, target), _Length(chains.length)
+    window: list[Floats] = []
+    for t in range(1, warmup + 1):
+        move = _move(density, chains)
+        if not move.small:
+            p, slowest = move.probability, t <= ARRIVING * warmup
+            chains.step = step.update(float(1 / np.mean(1 / np.maximum(p, 1e-3)) if slowest else p.mean()))
+            chains.length = length.update(move, chains.position.mean(axis=0), chains.factor)
+        chains.bound_length()
+        window.append(chains.position)
+        if t in ends:
+            if len(window) > 1:
+                chains.factor = _factor(np.concatenate(window[len(window) // 4 :]))
+            window = []
+            # In a new metric the old step and length mean little: both begin again.
+            step, length = _StepSize(max(chains.step, FIRST_STEP), target), _Length(FIRST_LENGTH)
+    if warmup:
+        chains.step, chains.length = step.settled, length.settled
+        chains.bound_length()
     return chains
 
 
@@ -258,7 +279,7 @@ def _move(density: Density, chains: Chains) -> _Move:
     """Propose one trajectory for every chain, accept or reject each (Metropolis), and return both ends."""
     rng, factor = chains.rng, chains.factor
     share = float(rng.uniform(*JITTER))
-    steps = min(max(int(np.ceil(share * chains.length / chains.step)), 1), chains.max_steps)
+    steps = min(max(int(np.ceil(share * chains.length / chains.step)), 1), MOST_STEPS)
     step = min(share * chains.length / steps, chains.step)
     small = float(rng.random()) < SMALL_SHARE
     if small:
@@ -280,35 +301,6 @@ def _move(density: Density, chains: Chains) -> _Move:
     chains.value = np.where(accept, value, chains.value)
     chains.gradient = np.where(accept[:, None], gradient, chains.gradient)
     return _Move(before, q, velocity, probability, share, small)
-
-
-def _tune(density: Density, chains: Chains, iterations: int, target: float) -> None:
-    ends = [int(share * iterations) for share in WINDOWS]
-    step, length = _StepSize(chains.step, target), _Length(chains.length)
-    window: list[Floats] = []
-    for t in range(1, iterations + 1):
-        move = _move(density, chains)
-        if not move.small:
-            chains.step = step.update(_acceptance(move.probability, t <= ARRIVING * iterations))
-            centre = chains.position.mean(axis=0)
-            chains.length = length.update(move, centre, chains.factor)
-        chains.length = min(max(chains.length, chains.step), chains.step * chains.max_steps / JITTER[1])
-        window.append(chains.position)
-        if t in ends:
-            if len(window) > 1:
-                chains.factor = _factor(np.concatenate(window[len(window) // 4 :]))
-            window = []
-            # In a new metric the old step and length mean little: both begin again.
-            step, length = _StepSize(max(chains.step, FIRST_STEP), target), _Length(FIRST_LENGTH)
-    if iterations:
-        chains.step, chains.length = step.settled, length.settled
-        chains.length = min(max(chains.length, chains.step), chains.step * chains.max_steps / JITTER[1])
-
-
-def _acceptance(probability: Floats, slowest: bool) -> float:
-    if slowest:
-        return float(1 / np.mean(1 / np.maximum(probability, 1e-3)))
-    return float(probability.mean())
 
 
 def _factor(points: Floats) -> Floats:

@@ -34,23 +34,9 @@ import numpy as np
 from scipy.special import erfcx, ndtri
 
 from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
-from metacog_pipeline.stats.bayes.diagnostics import (
-    Summary,
-    summarise,
-    with_ratios,
-)
-from metacog_pipeline.stats.bayes.sampler import (
-    LEAST_ESS,
-    UNDEFINED_TYPE1,
-    UNIDENTIFIED,
-    Sampled,
-    fields_of,
-    mode,
-    overdispersed,
-    random_stream,
-    require,
-    sample_until_sure,
-)
+from metacog_pipeline.stats.bayes import sampler
+from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise, with_ratios
+from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Effort, Sampled
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import RATIO_UNSTABLE
@@ -121,7 +107,7 @@ class Posterior(Sampled):
 
 def bayes_metad(
     table: Counts, *, conditional: bool = False, seed: int, label: str = "", draws: int = DRAWS,
-    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
+    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = sampler.LEAST_ESS,
 ) -> Posterior:  # fmt: skip
     """Return the posterior of one cell, ``table``, not padded: the model needs no correction.
 
@@ -136,11 +122,10 @@ def bayes_metad(
     >>> found.status, 0.5 < found.estimates()["m_ratio"].value < 1
     ('converged', True)
     """
-    seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
-    warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
+    seed, effort = whole("seed", seed), Effort(draws, chains, warmup, rounds, least_ess)
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
-    require(table, least_ess)
+    sampler.require_raw(table)
     if not float(table.n[0]) <= MOST_DRAWN:
         raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
@@ -151,12 +136,19 @@ def bayes_metad(
     model = subject_model(n_s1, n_s2, conditional)
     # True: d′ is estimated. It stays a part of the stream's name, or every posterior would move.
     kind = (model.ratings_given.shape, True, conditional)
-    stream = random_stream(seed, label, kind, model.ratings_given)
-    found = sample_until_sure(
-        model, _starts(model, chains, stream), stream, read=lambda kept: with_ratios(model.parameters(kept)), draws=draws,
-        warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
-    )  # fmt: skip
-    return Posterior(**fields_of(found), n=n, conditional=conditional)
+    stream = sampler.random_stream(seed, label, kind, model.ratings_given)
+    smooth, _ = sampler.mode(replace(model, floor=NO_FLOOR), model.guess())
+    centre, factor = sampler.mode(model, smooth)
+    starts = sampler.overdispersed(model, centre, factor, chains, stream.spawn(1)[0])
+    found = sampler.sample_until_sure(
+        model,
+        starts,
+        stream,
+        effort,
+        read=lambda kept: with_ratios(model.parameters(kept)),
+        most_calls=MOST_CALLS,
+    )
+    return Posterior(**found, n=n, conditional=conditional)
 
 
 def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
@@ -167,12 +159,6 @@ def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
     if bool((used.sum(axis=1) <= 1).all()):
         return UNIDENTIFIED, "at most one rating is used with either response"
     return "", ""
-
-
-def _starts(model: SubjectModel, chains: int, stream: np.random.SeedSequence) -> Floats:
-    smooth, _ = mode(replace(model, floor=NO_FLOOR), model.guess())
-    centre, factor = mode(model, smooth)
-    return overdispersed(model, centre, factor, chains, stream.spawn(1)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
-from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, Ints, counts, floats, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, same_length, whole
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
 Statistic = Callable[[Floats], Floats]
@@ -203,25 +203,6 @@ def occurrences(drawn: Ints) -> Floats:
     """
     counted = [np.bincount(row, minlength=drawn.shape[1]) for row in drawn]
     return np.array(counted, dtype=np.float64).reshape(drawn.shape)
-
-
-def table(counts: ArrayLike, n_draws: int, stream: Stream) -> Floats:
-    """Draw independent trials over the bins of ``counts`` ``(cells, bins)``, 0 or more: ``(n_draws, cells, bins)``.
-
-    Each cell keeps its number of trials; fractions are rounded to whole trials.
-    """
-    given, n_draws = floats("counts", counts, 2), whole("n_draws", n_draws, 1)
-    if (given < 0).any():
-        raise ValueError("counts must be 0 or more")
-    total = given.sum(axis=1)
-    if total.size and float(total.max()) > MOST_DRAWN:
-        raise ValueError(f"{float(total.max()):g} trials in a cell: no more than {MOST_DRAWN:g} can be drawn")
-    # A cell without trials draws nothing; its shares only have to be some.
-    shares = given / np.where(total > 0, total, 1.0)[:, None]
-    shares[total <= 0] = 1 / max(given.shape[1], 1)
-    size = (n_draws, len(given))
-    drawn = generator(stream).multinomial(np.rint(total).astype(np.int64), shares, size=size)
-    return drawn.astype(np.float64)
 
 
 # --- intervals and p of draws -------------------------------------------------------------------------------------------

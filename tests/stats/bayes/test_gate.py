@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic
-from metacog_pipeline.stats.bayes.sampler import LEAST_ESS, doubt, random_stream, require
+from metacog_pipeline.stats.bayes.sampler import Effort, doubt, random_stream, require_raw
 from metacog_pipeline.stats.counts import counts, padded
 from tests.tables import every
 
@@ -43,10 +43,9 @@ def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else():
 
 
 def test_padded_counts_and_a_wider_gate_are_refused():
-    table = counts(RATINGS, RATINGS[::-1])
-    require(table, LEAST_ESS)
+    require_raw(counts(RATINGS, RATINGS[::-1]))
     with pytest.raises(ValueError, match="padded"):
-        require(padded(table), LEAST_ESS)
+        require_raw(padded(counts(RATINGS, RATINGS[::-1])))
     for wider in (399.0, float("nan")):
         with pytest.raises(ValueError, match="below 400"):
-            require(table, wider)
+            Effort(4, 4, 0, 1, wider)

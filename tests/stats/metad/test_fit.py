@@ -161,7 +161,7 @@ def test_exact_expectations_give_the_parameters_back(d, c, ratio):
 
 
 def test_standard_errors_are_those_of_repeated_experiments():
-    from metacog_pipeline.stats.observers import simulate
+    from tests.observers import simulate
 
     steps = np.array([0.4, 0.9, 1.5])
     many = fit_metad(simulate(1.5, 0.8, 0.3, 0.24 - steps[::-1], 0.24 + steps, 4000, seed=3, cells=1500))

@@ -1,6 +1,5 @@
 """Studies in which no model differs from another, for every benchmark: responses made by hand, tests by the package."""
 
-import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -41,14 +40,6 @@ def share(make: Maker, studies: int) -> tuple[int, int]:
     """Return in how many of ``studies`` some pair differs, and how many pairs were tested in the last."""
     found = [rejected(*make(seed)) for seed in range(studies)]
     return sum(hit for hit, _ in found), found[-1][1]
-
-
-def at_most(studies: int, rate: float = LEVEL) -> int:
-    """Return how many of ``studies`` may reject before a rate of 5 % is refuted at 0.001, one-sided."""
-    return math.ceil(rate * studies + 3.1 * math.sqrt(rate * (1 - rate) * studies))
-
-
-BENCHMARKS = ("metamedqa", "selfknowledge", "metacogbench", "medley", "signaldetection")
 
 
 def makers(folder: Path) -> dict[str, Maker]:
