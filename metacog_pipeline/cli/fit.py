@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.stats.confidence_data import Given
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
-_ROLES = ("stimulus", "response", "correct", "confidence", "subject", "item")
+_ROLES = ("stimulus", "response", "correct", "confidence", "subject")
 _MODEL = "\0"  # --group without a column: the hierarchical model
 
 
@@ -37,12 +37,11 @@ def _column(name: str, says: str) -> Callable[[Any], Any]:
     "--group", "by", metavar="[COL]", multiple=True, is_flag=False, flag_value=_MODEL,
     help="Without COL: add the hierarchical model of the subjects. With COL: fit each value separately; repeatable.",
 )  # fmt: skip
-@_column("--item", "Which item; where one has several rows, intervals are over items.")
 @words_option
 @scale_option
 @click.option("--bins", type=click.IntRange(1, 1000), help="Cut confidence into this many quantile bins.")
 @click.option("--alternatives", type=int, metavar="M", help="Of answers right or wrong: among how many.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of resampled items and of posteriors.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posteriors.")
 @click.option("--preview", is_flag=True, help="Print what is taken for what, and fit nothing.")
 @printing.format_option(*FORMATS)
 @click.option("--out", "--output", "output", type=PATH, help="Write here instead; must not exist yet.")

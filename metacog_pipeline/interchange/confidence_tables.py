@@ -47,7 +47,7 @@ def fit_table(
     """Fit a file of counts or trials.
 
     given: what is known of a table of trials; everything else is inferred.
-    seed: of resampled items and of posteriors.
+    seed: of resamples and posteriors.
     model: whether to add the hierarchical model of the subjects.
     preview: only read, and return the notes.
     Raises StudyError for a file, column, value or combination of options that cannot be fitted, in one line.
@@ -89,7 +89,7 @@ def _fit_counts(file: AnswerFile, sides: Sequence[str]) -> FittedTable:
         right = table.hits + table.correct_rejections
         rarer = np.minimum(right, table.n - right).tolist()
         for (own, _), estimates, fewer in zip(pairs, found, rarer, strict=True):
-            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer), False)
+            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer))
     return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
 
 
@@ -110,13 +110,13 @@ def _fit_trials(file: AnswerFile, given: Given, seed: int, model: bool, preview:
     if model and not data.subject:
         raise DataError("--group: the hierarchical model needs a column of subjects: name it with --subject")
     cells = confidence_fit.binary_cells(data) if binary else None
-    found = confidence_fit.fit_answers(data, seed) if cells is None else confidence_fit.fit_cells(cells, seed)
+    found = confidence_fit.fit_answers(data, seed) if cells is None else confidence_fit.fit_cells(cells)
     ids, levels = list(data.cells[0]), [LEVEL] if data.subject else []
     rows: list[Row] = []
     each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
     for names, estimates, dropped, fewer in each:
         key = [*(names[name] for name in ids), *["subject" for _ in levels]]
-        rows += _rows(key, estimates, dropped, fewer, data.items is not None)
+        rows += _rows(key, estimates, dropped, fewer)
     notes += _without_ratio(data, found)
     if data.subject:
         rows += _over_subjects(data, found, None if cells is None or not model else cells.table, seed)
@@ -246,9 +246,9 @@ def _shown(ids: Sequence[str]) -> list[str]:
     return [f"{name}_given" if name in OUTPUT or name in ids[:at] else name for at, name in enumerate(ids)]
 
 
-def _rows(key: Sequence[Any], found: Estimates, dropped: int, fewer: int, several: bool) -> Iterator[Row]:
+def _rows(key: Sequence[Any], found: Estimates, dropped: int, fewer: int) -> Iterator[Row]:
     for measure, one in found.items():
-        yield (*key, measure, *_numbers(one, confidence_fit.low_n(measure, one, fewer, several), dropped))
+        yield (*key, measure, *_numbers(one, confidence_fit.low_n(measure, one, fewer), dropped))
 
 
 def _numbers(found: Estimate, few: bool | None, dropped: int) -> Row:

@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import intervals
-from metacog_pipeline.stats._arrays import (
-    Floats,
-    Ints,
-    binary,
-    floats,
-    ratio,
-    same_length,
-    whole,
-)
+from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
@@ -106,7 +98,7 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 def ece_estimate(
     patterns: Patterns, probability: ArrayLike, draws: Floats, bins: int = 10, edges: Edges = "levels"
 ) -> Estimate:
-    """Return the expected calibration error with the interval of `intervals.of_totals`; percentiles would cover 58 to 79 %.
+    """Return the expected calibration error with the interval of `intervals.of_totals`.
 
     ``patterns`` are items over the 2 L cells, ``draws`` resampled totals ``(B, 2 L)``, ``probability`` ``(L,)`` what
     each level means; ``bins`` and ``edges`` merge levels.

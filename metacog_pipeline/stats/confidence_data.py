@@ -34,7 +34,7 @@ _AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is 
 class Given:
     """What a user says about a table; everything else is inferred."""
 
-    #: {role: column}: stimulus, response, correct, confidence, subject, item.
+    #: {role: column}: stimulus, response, correct, confidence, subject.
     roles: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
     #: {column: {word: value}}; under "" words for the columns that cannot be read without them.
@@ -60,7 +60,6 @@ class ConfidenceData:
     ratings: int | None  # K
     unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
     m: int | None  # alternatives
-    items: Ints | None  # None where no item has several rows in a cell
     account: Account  # of rows that are not used
     notes: tuple[str, ...]  # what was taken for what
 
@@ -119,10 +118,9 @@ class _Reader:
             rating, ratings = self._ratings(confidence, family, cell)
         if not two_sided:
             share, unscaled = self._shares(confidence, family, cell, len(cells))
-        items = self._items(cell)
         return ConfidenceData(
             cells, cell, subject, correct, coded.stimulus, coded.response, confidence, share, rating, ratings,
-            tuple(unscaled), m, items, self.account, ("; ".join(self.taken), *self.notes),
+            tuple(unscaled), m, self.account, ("; ".join(self.taken), *self.notes),
         )  # fmt: skip
 
     def _cells(self) -> tuple[tuple[Mapping[str, str | None], ...], Ints, str | None]:
@@ -313,19 +311,6 @@ class _Reader:
             f"no calibration: confidence runs from {low:g} to {high:g}; {many}: declare its --scale"
         )
         return None, f"no --scale declared: {many}"
-
-    def _items(self, cell: Ints) -> Ints | None:
-        """Return the item of each row where a cell has several rows of one."""
-        if "item" not in self.roles:
-            return None
-        item = self.column["item"]
-        self.account.leave_out(item.marks(lambda each: each is None)[item.code], item, "missing")
-        of_cell = (cell * len(item.words) + item.code)[self.account.used]
-        most = int(np.unique(of_cell, return_counts=True)[1].max(initial=0))
-        if most < 2:
-            return None
-        self.notes.append(f"up to {most:,} rows of an item: intervals are over items")
-        return item.code
 
 
 def _whole(numbers: Floats) -> bool:

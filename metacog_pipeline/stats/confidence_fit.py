@@ -1,7 +1,7 @@
 """Every measure of trials with confidence, cell by cell; their average over subjects; and the group model of M-ratio.
 
-Intervals of meta-d' and its relatives are the two-stage delta method's; where an item has several trials, those of
-resampled items. Nothing is padded; whether there is a number is decided by `stats.identifiability`.
+Intervals of meta-d' and its relatives are the two-stage delta method's. Nothing is padded; whether there is a number is
+decided by `stats.identifiability`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate,
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
-from metacog_pipeline.stats.resampling import Patterns, patterns_of
+from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
 
 SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
 _TYPE1, _RATIOS = ("d", "c", "c_prime", "ln_beta"), ("c_prime", "m_ratio")
-_BATCH = 20_000  # resampled tables fitted together: bounds memory
-_DRAWS = 1000  # resamples of items, and of answers with a confidence
+_DRAWS = 1000  # resamples of answers with a confidence
 #: Ends that no average passes.
 _RANGES = {
     **dict.fromkeys(("accuracy", "auroc2", "auroc2_ideal", "aurc", "mean_confidence", "brier", "ece"), (0.0, 1.0)),
@@ -45,13 +44,12 @@ Estimates = dict[str, Estimate]
 class Cells:
     """Cells of a yes/no task with one K: their names, {column: text}, and their raw counts.
 
-    ``areas`` is AUROC2 of confidence before it was cut, ``patterns`` the items of each cell over its 4 K counts, S1 first.
+    ``areas`` is AUROC2 of confidence before it was cut.
     """
 
     names: Sequence[Mapping[str, str | None]]
     table: Counts
     areas: Sequence[Estimate] | None = None
-    patterns: Sequence[Patterns] | None = None
 
 
 def binary_cells(data: ConfidenceData) -> Cells:
@@ -65,26 +63,18 @@ def binary_cells(data: ConfidenceData) -> Cells:
     """
     assert data.stimulus is not None and data.response is not None
     assert data.rating is not None and data.ratings is not None
-    used, k, items, rows = data.account.used, data.ratings, data.items, data.rows()
+    used, k = data.account.used, data.ratings
     sides = (data.stimulus[used], data.response[used], data.rating[used])
     table = counts_from_trials(*sides, k, data.cell[used], len(data.cells))
-    table = replace(table, dropped=data.dropped())
-    areas = None
     # Levels that are ratings already have the same area as counts; what was cut has more levels than these.
-    if items is not None or len(np.unique(data.confidence[used])) > k:
-        right = np.nan_to_num(data.correct).astype(np.int64)
-        areas = [
-            auroc(data.confidence[own], right[own], None if items is None else items[own]) for own in rows
-        ]
-    if items is None:
-        return Cells(data.cells, table, areas)
-    bin_of = np.where(data.response == 1, k + data.rating - 1, k - data.rating)
-    place = np.where(used, data.stimulus * 2 * k + bin_of, 0).astype(np.int64)
-    return Cells(data.cells, table, areas, [patterns_of(items[own], place[own], 4 * k) for own in rows])
+    if len(np.unique(data.confidence[used])) <= k:
+        return Cells(data.cells, table)
+    right = np.nan_to_num(data.correct).astype(np.int64)
+    return Cells(data.cells, table, [auroc(data.confidence[own], right[own]) for own in data.rows()])
 
 
-def fit_cells(cells: Cells, seed: int = 0) -> list[Estimates]:
-    """Return the measures by name of each of the ``cells`` of a yes/no task; ``seed`` is that of resampled items.
+def fit_cells(cells: Cells) -> list[Estimates]:
+    """Return the measures by name of each of the ``cells`` of a yes/no task.
 
     >>> from metacog_pipeline.stats.counts import counts
     >>> found = fit_cells(Cells([{}], counts([36, 24, 17, 9], [9, 10, 19, 40])))[0]
@@ -93,18 +83,16 @@ def fit_cells(cells: Cells, seed: int = 0) -> list[Estimates]:
     """
     table = cells.table
     first, fit, area = type1(table), fit_metad(table), auroc2(table)
-    drawn = None if cells.patterns is None else _resampled(cells.patterns, table.ratings, seed)
     found = []
     for cell, why in enumerate(fit.withheld):
         n = round(float(table.n[cell]))
         one = area.estimate(cell) if cells.areas is None else cells.areas[cell]
-        own = {"accuracy": _accuracy(cells, cell), "auroc2": one}
+        right = float(table.hits[cell] + table.correct_rejections[cell])
+        own = {"accuracy": _share(right, float(table.n[cell])), "auroc2": one}
         own |= {name: first.estimate(name, cell) for name in _TYPE1}
         reason = why or REASONS[str(fit.status[cell])] or OK
         for name, (values, errors) in _numbers(fit).items():
             own[name] = _estimate(float(values[cell]), float(errors[cell]), n, reason)
-        if drawn is not None:
-            own |= {name: _over_items(own[name], draws[:, cell]) for name, draws in drawn.items()}
         d = own["d"]
         found.append(
             {
@@ -133,43 +121,10 @@ def _estimate(value: float, error: float, n: int, status: str) -> Estimate:
     return Estimate(value, *intervals.sem_interval(value, error), n, "ml, delta", OK, error)
 
 
-def _over_items(one: Estimate, draws: Floats) -> Estimate:
-    """Return an estimate with the interval of resampled items in place of the delta method's."""
-    if one.value is None or one.low is None:
-        return one
-    usable = int(np.isfinite(draws).sum())
-    few = f", {usable} usable" if usable < len(draws) else ""
-    method = one.method.replace("delta", f"bootstrap of {len(draws)} over items{few}")
-    return resampling.from_draws(one.value, draws, one.n, method)
-
-
-def _resampled(patterns: Sequence[Patterns], k: int, seed: int) -> dict[str, Floats]:
-    """Return each measure of resampled items, ``(draws, cells)``, NaN where a resample has none."""
-    rng = resampling.generator(resampling.stream("fit", seed))
-    found: dict[str, list[Floats]] = {}
-    for size in resampling.blocks(_DRAWS, len(patterns), _BATCH):
-        drawn = np.stack([resampling.patterns(each, size, rng) for each in patterns], axis=1)
-        first_half, second_half = np.split(drawn.reshape(-1, 4 * k), 2, axis=1)
-        table = Counts(first_half, second_half)
-        fit, first = fit_metad(table), type1(table)
-        values = {name: np.where(fit.ok, value, np.nan) for name, (value, _) in _numbers(fit).items()}
-        values |= {name: np.asarray(getattr(first, name)) for name in _TYPE1}
-        for name, value in values.items():
-            usable = np.where(np.isfinite(value), value, np.nan).reshape(size, -1)
-            found.setdefault(name, []).append(usable)
-    return {name: np.concatenate(blocks) for name, blocks in found.items()}
-
-
-def _accuracy(cells: Cells, cell: int) -> Estimate:
-    table, n = cells.table, float(cells.table.n[cell])
+def _share(right: float, n: float) -> Estimate:
     if n <= 0:
         return unavailable(0, "wilson", NO_ITEMS)
-    if cells.patterns is not None:
-        k = table.ratings
-        return intervals.share(
-            cells.patterns[cell], np.repeat([1.0, 0.0, 1.0], [k, 2 * k, k]), np.ones(4 * k)
-        )
-    share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
+    share = min(1.0, right / n)
     return Estimate(share, *intervals.wilson_interval(share, n), round(n), "wilson")
 
 
@@ -188,25 +143,23 @@ def fit_answers(data: ConfidenceData, seed: int = 0) -> list[Estimates]:
 def _of_answers(data: ConfidenceData, own: NDArray[np.intp], cell: int, seed: int) -> Estimates:
     assert data.share is not None
     right, why = data.correct[own].astype(np.int64), data.unscaled[cell]
-    items = None if data.items is None else data.items[own]
     stated, share = data.confidence[own], data.share[own]
     stream = resampling.stream("fit", seed)
-    made = trials(stated if why else share, right, items, stream=stream, n_draws=_DRAWS)
-    rows = np.arange(len(own)) if items is None else np.unique(items, return_inverse=True)[1]
-    accuracy = unavailable(0, "wilson", NO_ITEMS)
-    if len(own):
-        accuracy = intervals.share(patterns_of(rows, right, 2), [0, 1], [1, 1])
+    made = trials(stated if why else share, right, stream=stream, n_draws=_DRAWS)
+    accuracy = intervals.proportion(int(right.sum()), len(own))
     found = {"accuracy": accuracy, "auroc2": made.area}
     found |= confidence_measures.of_trials(made, probability=not why)
     if why:  # its order alone says something
         found |= {name: unavailable(made.n, "none", why) for name in SCALED}
     else:
+        rows = np.arange(len(own))
         found |= {
             "mean_confidence": intervals.mean(share, rows), "brier": brier(share, right, rows),
             "ece": _calibration_error(made, share, right),
         }  # fmt: skip
-    rated = stated if data.rating is None else data.rating[own]
-    return found | efficiency.efficiency(_choices(rated, right, data.m, items, stream))
+    return found | efficiency.efficiency(
+        _choices(stated if data.rating is None else data.rating[own], right, data.m)
+    )
 
 
 def _calibration_error(made: confidence_measures.Trials, share: Floats, right: Ints) -> Estimate:
@@ -222,7 +175,7 @@ def _calibration_error(made: confidence_measures.Trials, share: Floats, right: I
     return replace(error, low=low, high=high, method=f"{error.method}, {one.method}", sem=one.sem)
 
 
-def _choices(stated: Floats, right: Ints, m: int | None, items: Ints | None, seed: int) -> efficiency.Choices:
+def _choices(stated: Floats, right: Ints, m: int | None) -> efficiency.Choices:
     """Return answers as counts; without a number of alternatives there is no stratum."""
     if m is None or not len(stated):
         return efficiency.Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
@@ -230,10 +183,8 @@ def _choices(stated: Floats, right: Ints, m: int | None, items: Ints | None, see
     wrong, rights = (
         np.bincount(place[right == kind], minlength=len(levels)).astype(float) for kind in (0, 1)
     )
-    rating = groups(rights, wrong)
-    clusters = np.arange(len(right)) if items is None else items
-    drawn, alternatives = None if items is None else seed, np.full(len(right), m)
-    return efficiency.choices(rating[place], right, alternatives, clusters, drawn, int(rating.max()) + 1)
+    rating, each = groups(rights, wrong), np.arange(len(right))
+    return efficiency.choices(rating[place], right, np.full(len(right), m), each, None, int(rating.max()) + 1)
 
 
 def rarer(data: ConfidenceData) -> list[int]:
@@ -248,15 +199,14 @@ def rarer(data: ConfidenceData) -> list[int]:
     return [int(min(k, len(own) - k)) for k, own in zip(right, data.rows(), strict=True)]
 
 
-def low_n(measure: str, found: Estimate, fewer: int, several: bool) -> bool | None:
+def low_n(measure: str, found: Estimate, fewer: int) -> bool | None:
     """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers
-    are few; shares only rest on what coverage says of them. ``several``: whether items have several trials.
+    are few; shares only rest on what coverage says of them.
 
-    >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8, False)
+    >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8)
     True
     """
-    of = (measure, found.method, found.value, found.low, found.n, fewer)
-    marked = coverage.low_n(*of, several=several)
+    marked = coverage.low_n(measure, found.method, found.value, found.low, found.n, fewer)
     few = fewer < identifiability.LEAST_ERRORS and not found.method.startswith("wilson")
     return marked if marked is None else marked or few
 

@@ -17,7 +17,7 @@ from metacog_pipeline.stats.calibration import (
     brier_statistic,
     ece_estimate,
     ece_statistic,
-)
+)  # fmt: skip
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns
 

@@ -43,7 +43,7 @@ from metacog_pipeline.stats.estimate import (
     SINGLE_ITEM,
     Estimate,
     unavailable,
-)
+)  # fmt: skip
 from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.resampling import Patterns
 
@@ -98,13 +98,9 @@ class Trials:
 
 
 def trials(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    items: ArrayLike | None = None,
-    *,
-    stream: resampling.Stream = 0,
+    confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None, *, stream: resampling.Stream = 0,
     n_draws: int = 1000,
-) -> Trials:
+) -> Trials:  # fmt: skip
     """Count answers and draw their items.
 
     confidence, correct: shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.

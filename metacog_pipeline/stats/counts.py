@@ -25,30 +25,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
 
 CORRECTIONS = ("none", "pad", "loglinear", "half")
-# A table beyond 1 GB comes from groups that are labels instead of numbers from 0.
-MOST_COUNTS = 2**27
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Counts of many cells with the same number of ratings K."""
 
-    n_s1: (
-        Floats  # (cells, 2 K): trials with stimulus S1, in the order of the module's table; fractions allowed
-    )
+    # (cells, 2 K): trials with stimulus S1 and S2, in the order of the module's table; fractions allowed
+    n_s1: Floats
     n_s2: Floats
-    # (cells,): trials that were left out because a part of them was missing or out of range
-    dropped: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     correction: str = "none"  # ``"none"``, or ``"pad"`` where :func:`padded` was applied
     pad: float = 0.0  # what was added to each of the 4 K counts of a cell
 
@@ -58,12 +53,8 @@ class Counts:
             raise ValueError(f"n_s1 has shape {n_s1.shape} and n_s2 {n_s2.shape}: they must be equal")
         if n_s1.shape[1] == 0 or n_s1.shape[1] % 2:
             raise ValueError(f"counts of length {n_s1.shape[1]}: an even length 2 K is needed")
-        dropped = whole_counts("dropped", self.dropped)
-        if not dropped.size:
-            dropped = np.zeros(len(n_s1), dtype=np.int64)
-        same_length(counts=n_s1, dropped=dropped)
-        for name, value in (("n_s1", n_s1), ("n_s2", n_s2), ("dropped", dropped)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "n_s1", n_s1)
+        object.__setattr__(self, "n_s2", n_s2)
 
     @property
     def cells(self) -> int:
@@ -120,12 +111,11 @@ class Counts:
     def take(self, rows: ArrayLike) -> Counts:
         """Return the cells of the given indices (or boolean mask), in that order; an int gives one cell."""
         index = np.atleast_1d(np.asarray(rows))
-        return Counts(self.n_s1[index], self.n_s2[index], self.dropped[index], self.correction, self.pad)
+        return Counts(self.n_s1[index], self.n_s2[index], self.correction, self.pad)
 
 
 def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
-    """Return given counts as a table: ``n_s1``, ``n_s2`` ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's
-    order.
+    """Return given counts as a table: ``n_s1``, ``n_s2`` ``(2 K,)`` or ``(cells, 2 K)``, in the module's order.
 
     Unequal shapes, an odd length, negative or non-finite counts are a ValueError.
 
@@ -137,51 +127,40 @@ def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
 
 
 def counts_from_trials(
-    stimulus: ArrayLike, response: ArrayLike, confidence: ArrayLike, ratings: int,
-    groups: ArrayLike | None = None, cells: int | None = None,
+    stimulus: ArrayLike, response: ArrayLike, confidence: ArrayLike, ratings: int, groups: ArrayLike | None = None,
+    cells: int = 1,
 ) -> Counts:  # fmt: skip
     """Count trials, in time linear in their number.
 
-    stimulus, response: shape ``(N,)``: 0 (S1) or 1 (S2), or booleans.
+    stimulus, response: shape ``(N,)``: 0 (S1) or 1 (S2).
     confidence, ratings: shape ``(N,)``: whole numbers 1 .. ``ratings``, K, whether all are used or not.
-    groups, cells: shape ``(N,)``: the cell of each trial, whole numbers from 0, None: one cell; how many cells there are.
+    groups, cells: shape ``(N,)``: the cell of each trial, 0 .. ``cells`` - 1; None: one cell.
 
-    A trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence that is
-    no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell. Unequal lengths, text (even
-    ``"1"``: its reader alone knows what it means), and groups that are no whole numbers are a ValueError.
+    A trial with a part that is NaN or none of these is not counted. Unequal lengths and text are a ValueError.
 
-    >>> counts_from_trials([0, 1, 1], [0, 1, None], [2, 1, 1], 2).dropped
-    array([1])
+    >>> counts_from_trials([0, 1, 1], [0, 1, np.nan], [2, 1, 1], 2).n_s1.tolist()
+    [[1.0, 0.0, 0.0, 0.0]]
     """
     k = whole("ratings", ratings, 1)
     given = {"stimulus": stimulus, "response": response, "confidence": confidence}
-    shown, said, rating = (_numbers(name, values) for name, values in given.items())
+    shown, said, rating = (floats(name, values, gaps=True) for name, values in given.items())
     n = same_length(stimulus=shown, response=said, confidence=rating)
     group = np.zeros(n, dtype=np.int64) if groups is None else whole_counts("groups", groups)
     same_length(stimulus=shown, groups=group)
-    needed = int(group.max(initial=-1)) + 1
-    size = max(needed, 1 if groups is None else 0) if cells is None else whole("cells", cells)
-    if size < needed:
-        raise ValueError(f"groups go to {needed - 1}, beyond {size} cells")
-    if size * 4 * k > MOST_COUNTS:
-        raise ValueError(
-            f"{size} cells of {k} ratings are more than {MOST_COUNTS} counts: number groups from 0 upwards"
-        )
     # Comparisons with NaN are false, so a missing part is never good; the floor finds fractions.
     good = ((shown == 0) | (shown == 1)) & ((said == 0) | (said == 1))
     good &= (rating >= 1) & (rating <= k) & (rating == np.floor(rating))
     first, second, level = (part[good].astype(np.int64) for part in (shown, said, rating))
     position = np.where(second == 0, k - level, k + level - 1)
     code = (group[good] * 2 + first) * 2 * k + position
-    table = np.bincount(code, minlength=size * 4 * k).reshape(size, 2, 2 * k).astype(np.float64)
-    return Counts(table[:, 0], table[:, 1], np.bincount(group[~good], minlength=size))
+    table = np.bincount(code, minlength=cells * 4 * k).reshape(cells, 2, 2 * k).astype(np.float64)
+    return Counts(table[:, 0], table[:, 1])
 
 
 def padded(table: Counts, amount: float | None = None) -> Counts:
-    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell of a ``table`` that is not padded
-    yet.
+    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell of a ``table``.
 
-    Twice is never meant: padded counts, and an amount that is negative or not finite, are a ValueError.
+    Padded counts, and an amount that is negative or not finite, are a ValueError.
 
     >>> padded(counts([9, 4, 3, 2], [2, 3, 5, 8])).n_s1.tolist()
     [[9.25, 4.25, 3.25, 2.25]]
@@ -193,7 +172,7 @@ def padded(table: Counts, amount: float | None = None) -> Counts:
         raise ValueError(f"amount to pad is {added}: a number in 0 .. 1e6 is needed")
     if added == 0:
         return table
-    return Counts(table.n_s1 + added, table.n_s2 + added, table.dropped, "pad", added)
+    return Counts(table.n_s1 + added, table.n_s2 + added, "pad", added)
 
 
 def check_correction(correction: str, table_correction: str = "none") -> str:
@@ -226,21 +205,6 @@ def _side(name: str, values: ArrayLike) -> Floats:
     if array.size and float(array.min()) < 0:
         raise ValueError(f"{name} holds the negative count {float(array.min()):g}")
     return array
-
-
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    """Return values as floats, NaN where one is missing or masked; text is refused, not guessed at."""
-    array: np.ma.MaskedArray[Any, Any] = np.ma.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}: 1 dimension(s) needed")
-    texts = array.dtype.kind not in "biufO" or any(isinstance(each, str | bytes) for each in array.tolist())
-    try:
-        numbers: Floats = np.ma.filled(array.astype(np.float64), np.nan)
-    except (TypeError, ValueError, OverflowError):
-        texts = True
-    if texts:
-        raise ValueError(f"{name} holds something that is no number: numbers are needed")
-    return numbers
 
 
 _NUMBER = re.compile(r"[^\s;,\[\]()]+")

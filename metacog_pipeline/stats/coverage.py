@@ -61,12 +61,9 @@ _LIKE = {
 #: Names of measures whose method is known under another name, where the beginning of the method would mislead.
 _NAMED = {("rmi", "item bootstrap, recentred"): "rmi"}
 #: Measures that are counted by their items: nothing is right or wrong, or not in one count.
-BY_ITEMS = frozenset(
-    {
-        *("trimmed_mean", "median", "double_step", "mean_score"),
-        *("composite", "one_minus_ece", "bet_mean", "passed_share"),
-    }
-)
+BY_ITEMS = frozenset({
+    "trimmed_mean", "median", "double_step", "mean_score", "composite", "one_minus_ece", "bet_mean", "passed_share",
+})  # fmt: skip
 
 
 class Cell(NamedTuple):
@@ -139,15 +136,9 @@ def least() -> Mapping[tuple[str, bool], float]:
 
 
 def low_n(
-    measure: str,
-    method: str,
-    value: float | None,
-    low: float | None,
-    n: int,
-    rarer: int | None,
-    *,
+    measure: str, method: str, value: float | None, low: float | None, n: int, rarer: int | None, *,
     several: bool = False,
-) -> bool | None:
+) -> bool | None:  # fmt: skip
     """Return whether an interval rests on fewer answers than its coverage was good with, or was never measured; None where
     there is no interval. The one rule of boards, comparisons and `metacog fit`.
 

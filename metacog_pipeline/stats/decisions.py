@@ -8,8 +8,7 @@ at or below 0. Criterion shifts between conditions are Z = (x₂ - x₁) / √(V
 each of c, d′ and c′; where both conditions were answered on the same items a paired test (`contrasts` with its own
 standard error) is the exact one.
 
-``rope`` is the half width of the region, ``level`` the coverage of an interval and 1 - the familywise error, and
-``family_size`` the number of tests that Bonferroni's correction is for.
+``rope`` is the half width of the region.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.type1 import Texts
 
@@ -37,6 +36,7 @@ UNDEFINED = "no finite difference: a rate of 0 or 1, or an empty class"
 NO_SPREAD = "no sampling variance"
 CONDITIONS = ("S1", "None", "S2")  # predicted order of c, from the lowest up
 FEWEST = 100  # draws
+LEVEL = 0.95  # coverage of an interval, and 1 - the familywise error
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,37 +107,33 @@ def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) ->
     return found
 
 
-def z_test(
-    difference: ArrayLike, se: ArrayLike, family_size: int | None = None, level: float = 0.95
-) -> ZTest:
-    """Return two-sided Z tests of differences ``(rows,)``; the family is by default all rows.
+def z_test(difference: ArrayLike, se: ArrayLike) -> ZTest:
+    """Return two-sided Z tests of a family of differences ``(rows,)``.
 
     ``se`` is above 0; NaN or inf marks a row that cannot be tested.
     """
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if delta.ndim != 1 or delta.shape != error.shape:
         raise ValueError(f"difference has shape {delta.shape}, se {error.shape}: two equal lengths needed")
-    size = max(len(delta), 1) if family_size is None else whole("family_size", family_size, 1)
-    _share("level", level)
+    size = max(len(delta), 1)
     usable = np.isfinite(delta) & np.isfinite(error) & (error > 0)
     delta, error = np.where(usable, delta, np.nan), np.where(usable, error, np.nan)
     z = delta / error
     p = 2.0 * ndtr(-np.abs(z))
     adjusted = np.minimum(1.0, size * p)
-    plain, wide = (-float(ndtri((1.0 - level) / (2.0 * tests))) * error for tests in (1, size))
-    significant = np.less(adjusted, 1.0 - level, where=usable, out=np.zeros(len(z), dtype=np.bool_))
+    plain, wide = (-float(ndtri((1.0 - LEVEL) / (2.0 * tests))) * error for tests in (1, size))
+    significant = np.less(adjusted, 1.0 - LEVEL, where=usable, out=np.zeros(len(z), dtype=np.bool_))
     return ZTest(z, p, adjusted, significant, delta - plain, delta + plain, delta - wide, delta + wide, size)
 
 
 def contrasts(
     quantity: str, first: Ints, second: Ints, difference: ArrayLike, se: ArrayLike, *,
-    family_size: int | None = None, rope: float = 0.1, level: float = 0.95, examined: Rows | None = None,
+    rope: float = 0.1, examined: Rows | None = None,
 ) -> Contrasts:  # fmt: skip
     """Test one family of differences and give each its verdict, on the Bonferroni interval.
 
     quantity, first, second: what the differences are of; indices of the cells of each pair, ``(pairs,)``.
-    difference, se, family_size, level: as of `z_test`; a family of 1 corrects for nothing.
-    examined: which pairs to interpret, None: all.
+    difference, se: as of `z_test`. examined: which pairs to interpret, None: all.
 
     >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
     ['significant']
@@ -146,7 +142,7 @@ def contrasts(
     finite = np.isfinite(delta) & np.isfinite(error)
     status = np.where(finite, np.where(error > 0, OK, NO_SPREAD), UNDEFINED)
     delta, error = np.where(finite, delta, np.nan), np.where(finite, error, np.nan)
-    test = z_test(delta, error, family_size, level)
+    test = z_test(delta, error)
     verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
     seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
     return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status)
@@ -178,9 +174,13 @@ def condition_pairs(
 
 
 def compare(
-    first_draws: ArrayLike, second_draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio",
-    level: float = 0.95, seed: int = 0,
-) -> Comparison:  # fmt: skip
+    first_draws: ArrayLike,
+    second_draws: ArrayLike,
+    rope: float = 0.05,
+    *,
+    scale: Scale = "log_ratio",
+    seed: int = 0,
+) -> Comparison:
     """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
 
     first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of ``seed``:
@@ -197,28 +197,25 @@ def compare(
     n = min(len(one), len(two))
     rng = resampling.generator(seed)
     first = one if len(one) == n else one[rng.permutation(len(one))[:n]]
-    return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale, level)
+    return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale)
 
 
-def against_optimality(
-    draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", level: float = 0.95
-) -> Comparison:
+def against_optimality(draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio") -> Comparison:
     """Compare one fit's M-ratio ``draws`` with 1: T = log M, and M - 1 as the difference.
 
     >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
     'significant'
     """
     ratio = _enough("draws", draws)
-    return _compared(ratio, np.ones(len(ratio)), rope, scale, level)
+    return _compared(ratio, np.ones(len(ratio)), rope, scale)
 
 
-def _compared(first: Floats, second: Floats, rope: float, scale: Scale, level: float) -> Comparison:
-    if scale not in ("log_ratio", "difference"):
-        raise ValueError(f"scale is {scale!r}: log_ratio or difference")
-    tail = (1.0 - _share("level", level)) / 2
+def _compared(first: Floats, second: Floats, rope: float, scale: Scale) -> Comparison:
+    tail = (1.0 - LEVEL) / 2
 
-    def ends(draws: Floats) -> list[float]:
-        return [float(end) for end in np.quantile(draws, (tail, 1.0 - tail))]
+    def ends(draws: Floats) -> tuple[float, float]:
+        low, high = np.quantile(draws, (tail, 1.0 - tail)).tolist()
+        return low, high
 
     delta = first - second
     plain = judged = ends(delta)
@@ -227,14 +224,14 @@ def _compared(first: Floats, second: Floats, rope: float, scale: Scale, level: f
     if positive:
         logs = np.log(first) - np.log(second)
         ratio, (log_low, log_high) = float(logs.mean()), ends(logs)
-        judged = [log_low, log_high] if scale == "log_ratio" else plain
+        judged = (log_low, log_high) if scale == "log_ratio" else plain
     differs = judged[0] > 0 or judged[1] < 0
-    low, high = (np.array([end]) for end in judged)
-    (verdict,) = verdicts(low, high, rope, np.array([differs])).tolist()
+    at_low, at_high = (np.array([end]) for end in judged)
+    (verdict,) = verdicts(at_low, at_high, rope, np.array([differs])).tolist()
     above = np.count_nonzero(delta > 0) / len(delta) + np.count_nonzero(delta == 0) / len(delta) / 2
     return Comparison(
         len(delta), scale if positive else "difference", ratio, log_low, log_high, float(delta.mean()),
-        plain[0], plain[1], above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
+        *plain, above, differs, cast(Verdict, verdict), OK if positive else NO_LOG,
     )  # fmt: skip
 
 
@@ -243,9 +240,3 @@ def _enough(name: str, draws: ArrayLike) -> Floats:
     if len(flat) < FEWEST:
         raise ValueError(f"{name} holds {len(flat)} draws: at least {FEWEST} are needed")
     return flat
-
-
-def _share(name: str, value: float) -> float:
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name} is {value}: a share above 0 and below 1 is needed")
-    return value

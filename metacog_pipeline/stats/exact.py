@@ -1,11 +1,8 @@
 """Tests that are exact where there is little: every order of a few models, every exchange of a few items.
 
 Sources: Fisher (1935), *The Design of Experiments*, §21; Pitman (1937), *J. R. Stat. Soc. Suppl.* 4, 119 and 225. p is the
-share of all arrangements that are as extreme as what was seen, itself among them: never below 1 / their number. The
-exchanges of a sum of whole numbers need not be listed (`sum_p`): their p is exact for any number of items.
-
-Below `LEAST_ITEMS` items or `LEAST_MODELS` models no arrangement reaches 0.05 on two sides: there p says nothing, and no
-verdict is given.
+share of all arrangements that are as extreme as what was seen, itself among them. Below `LEAST_ITEMS` items or
+`LEAST_MODELS` models no arrangement reaches 0.05 on two sides, and no verdict is given.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ def few_models(n: int) -> str | None:
 
 
 def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return the exact two-sided p of Pearson's correlation of ``x`` and ``y``, shapes ``(n,)``, n at most 9.
+    """Return the exact two-sided p of Pearson's correlation of ``x`` and ``y``, shapes ``(n,)``.
 
     None below three points, above nine, or where one of them is the same throughout.
 
@@ -107,8 +104,8 @@ def least_p(n: int) -> float:
 def exchange_p(differences: ArrayLike) -> float | None:
     """Return the share of exchanges whose difference is as far from 0 as that of the first, which exchanges nothing.
 
-    ``differences`` has shape ``(2^n,)``, in the order of `exchanges`; None where the first is undefined. An exchange
-    without a number counts as being as far: p is too large then, never too small.
+    ``differences`` ``(2^n,)`` are in the order of `exchanges`; None where the first is undefined. An exchange without a
+    number counts as being as far.
 
     >>> exchange_p([2.0, 0.5, -0.5, -2.0])
     0.5

@@ -1,15 +1,13 @@
 """One family of 95 % intervals for shares, means, areas, errors and their differences; `FAMILY` names each with its source.
 
 All hold the values that the sample does not reject: the error in the test is the one that the *tested* value would have,
-not the one that was seen, so a sample without errors is not taken for certainty. No end leaves the range of its measure.
+so a sample without errors is not taken for certainty. No end leaves the range of its measure.
 
-Shares and means (of losses, of confidences, of their differences from the outcome) have one formula. Gauss's quadrature
-gives the two values, and the share of each, that have the mean, the variance and the skewness of the sample; Wilson's
-interval of that share, read on the scale of the two values, is the interval of the mean. Of zeros and ones the two values
-are 0 and 1, and it is Wilson's own. The two values never lie beyond the smallest and the largest value, so neither does an
-end. Where a value depends on an outcome that is rarely seen, one answer is added to the variance and the skewness, not to
-the mean: the outcome is turned round in it (`ratio`). Items with several runs count as so many independent answers as have
-their standard error (Korn & Graubard 1998, *Survey Methodology* 24).
+Shares and means have one formula. Gauss's quadrature gives the two values, and the share of each, that have the mean, the
+variance and the skewness of the sample; Wilson's interval of that share, read on the scale of the two values, is the
+interval of the mean. Of zeros and ones it is Wilson's own. Where a value depends on an outcome that is rarely seen, one
+answer is added to the variance and the skewness, its outcome turned round (`ratio`). Items with several runs count as so
+many independent answers as have their standard error.
 """
 
 from __future__ import annotations
@@ -461,8 +459,7 @@ def both_ends(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of many differences; each side is value, low and high.
 
-    Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into
-    account; resamples cannot hold errors that were not made.
+    Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into account.
     """
     a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
     known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,8 +1,7 @@
 """Scores of models over items when single items must not decide: trimmed mean, median, double step, resampled ranks.
 
-The trimmed mean drops ⌊N / 10⌋ items at each end (Tukey 1962). The double step is the mean minus one population standard
-deviation: it prefers steady respondents. Items are resampled for all models at once, so that ranks are compared on the
-same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*). NaN are left out.
+The trimmed mean drops ⌊N / 10⌋ items at each end (Tukey 1962); the double step is the mean minus one population standard
+deviation. Items are resampled for all models at once, so that ranks are compared on the same items. NaN are left out.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean") -> Floats:
     >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median")
     array([0.5])
     """
-    _check(statistic)
     return _location(_table(values), statistic)
 
 
@@ -67,24 +65,21 @@ def location_estimates(
     row = _table(np.asarray(values)[None, :])
     row = row[:, ~np.isnan(row[0])]
     n = row.shape[1]
-    for statistic in statistics:
-        _check(statistic)
     draws = _resampled(row, statistics, n_boot, seed) if n > 1 else {}
-    found: dict[Location, Estimate] = {}
-    for statistic in statistics:
+
+    def estimate(statistic: Location) -> Estimate:
         method = f"{statistic}, item bootstrap"
         if n == 0:
-            found[statistic] = unavailable(0, method, NO_ITEMS)
-            continue
-        value = float(_location(row, statistic)[0])
+            return unavailable(0, method, NO_ITEMS)
+        value = float(location(row, statistic)[0])
         if n == 1:
-            found[statistic] = Estimate(value, None, None, 1, method, SINGLE_ITEM)
-            continue
+            return Estimate(value, None, None, 1, method, SINGLE_ITEM)
         own = draws[statistic][:, 0]
         # Not (1 - 0.95) / 2, as in `resampling.interval`: the last digit of published ends is that of 0.025.
         low, high = map(float, np.quantile(own, [0.025, 0.975]))
-        found[statistic] = Estimate(value, min(low, value), max(high, value), n, method, sem=float(own.std()))
-    return found
+        return Estimate(value, min(low, value), max(high, value), n, method, sem=float(own.std()))
+
+    return {statistic: estimate(statistic) for statistic in statistics}
 
 
 def resampled_locations(
@@ -97,7 +92,6 @@ def resampled_locations(
     array([[0.57, 0.67],
            [0.1 , 0.2 ]])
     """
-    _check(statistic)
     return _resampled(_table(values), (statistic,), n_boot, seed)[statistic]
 
 
@@ -149,11 +143,6 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     return Shift(rho, int(moved.max(initial=0)))
 
 
-def _check(statistic: str) -> None:
-    if statistic not in LOCATIONS:
-        raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
-
-
 def _resampled(
     table: Floats, statistics: Sequence[Location], n_boot: int, seed: int
 ) -> dict[Location, Floats]:
@@ -175,10 +164,12 @@ def _resampled(
 
 def _location(table: Floats, statistic: Location, ordered: Floats | None = None) -> Floats:
     """Return the location of each row; ``ordered`` is the table with sorted rows, where it is known already."""
+    if statistic not in LOCATIONS:
+        raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
     if not table.shape[1]:
         return np.full(len(table), np.nan)
     if statistic in _BY_ORDER:
-        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic)
+        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic == "median")
     here = ~np.isnan(table)
     n = here.sum(axis=1)
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
@@ -189,14 +180,14 @@ def _location(table: Floats, statistic: Location, ordered: Floats | None = None)
     return mean
 
 
-def _by_order(ordered: Floats, statistic: Location) -> Floats:
+def _by_order(ordered: Floats, median: bool) -> Floats:
     """Return the median or trimmed mean of each row of sorted values, NaN at their end."""
     ordered = np.ascontiguousarray(ordered)  # so that the sums do not depend on how it lies in memory
     items = ordered.shape[1]
     n = np.array([items])  # of all rows, in a third of the time
     if np.isnan(ordered[:, -1]).any():
         n = items - np.isnan(ordered).sum(axis=1)
-    if statistic == "median":
+    if median:
         rows = np.arange(len(ordered))
         return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
     # 0.1 · 130 must be 13 for any last bit.

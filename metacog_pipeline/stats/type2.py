@@ -23,7 +23,7 @@ from metacog_pipeline.stats.estimate import (
     ONE_LEVEL,
     Estimate,
     of_numbers,
-)
+)  # fmt: skip
 from metacog_pipeline.stats.identifiability import by_response
 from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts

@@ -60,12 +60,9 @@ class Type2Dprime:
 
 
 def type2_dprime(
-    yes_correct: ArrayLike,
-    yes_incorrect: ArrayLike,
-    n_correct: ArrayLike,
-    n_incorrect: ArrayLike,
+    yes_correct: ArrayLike, yes_incorrect: ArrayLike, n_correct: ArrayLike, n_incorrect: ArrayLike,
     correction: str = "none",
-) -> Type2Dprime:
+) -> Type2Dprime:  # fmt: skip
     """Return the yes/no measures of many cells; ``correction`` (`counts.CORRECTIONS`) is for the two rates and d only.
 
     >>> found = type2_dprime(80, 30, 100, 60, "loglinear")

@@ -32,33 +32,6 @@ def test_f_and_p_are_scipys_from_data_and_from_summaries(data):
     assert (ours.df_between, ours.df_error) == (len(data) - 1, sum(map(len, data)) - len(data))
 
 
-# Pairs i < j: difference and p of scipy.stats.tukey_hsd 1.x, which integrates for some 10 ms a pair.
-TUKEY = [
-    (
-        [[1.2, 3.4, 2.2], [4.1, 5.0, 3.3, 4.4], [2.0, 2.5]],
-        [(-1.93333333333, 0.0492594811732), (0.0166666666667, 0.99972790056), (1.95, 0.0752845794375)],
-    ),
-    (
-        [[-3.0, 1.0, 0.5, 2.0], [0.0, 0.25], [5.0, 4.0, 6.5], [-1.0, -2.0, 3.0, 0.0, 1.5]],
-        [
-            (0.0, 1.0), (-5.04166666667, 0.0203943178703), (-0.175, 0.99887953137),
-            (-5.04166666667, 0.0522433742658), (-0.175, 0.999420415218), (4.86666666667, 0.0193121484823),
-        ],
-    ),
-    (
-        [[1, 1, 0, 1, 0, 1], [0, 0, 1, 0], [1, 1, 1, 1, 1, 0, 1]],
-        [(0.416666666667, 0.363330936542), (-0.190476190476, 0.740271096716), (-0.607142857143, 0.122877915304)],
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("data", "theirs"), TUKEY)
-def test_tukey_kramer_is_scipys_for_unequal_groups(data, theirs):
-    for pair, (difference, p) in zip(tukey_kramer(of_samples(data)), theirs, strict=True):
-        assert pair.p == pytest.approx(p, abs=1e-8)
-        assert pair.difference == pytest.approx(difference, abs=1e-9)
-
-
 @given(samples)
 def test_with_two_groups_lsd_tukey_and_f_say_the_same(data):
     assume(spread(data[:2]))

@@ -21,12 +21,6 @@ def population(subjects, trials, mean_log_m=-0.2, spread=0.25, d=1.6, seed=1):
 
 
 SMALL = population(3, 60)
-PEOPLE = population(6, 150)
-
-
-@pytest.fixture(scope="module")
-def group():
-    return bayes_metad_group(PEOPLE, seed=1, draws=800, warmup=300)
 
 
 # --- density -----------------------------------------------------------------------------------------------------
@@ -87,26 +81,6 @@ def test_the_prior_of_the_spread_is_that_of_a_product_with_a_uniform_factor():
 
 
 # --- posterior ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.proof
-def test_every_parameter_passes_the_gate_and_is_summed_up(group):
-    assert group.converged and group.reason == ""
-    assert len(group.diagnostics) == 8 + 6 * (4 + 2 * 3)
-    assert all(d.rhat < 1.01 and min(d.ess_bulk, d.ess_tail) > 400 for d in group.diagnostics.values())
-    rows = group.summary()
-    assert set(rows) == set(group.diagnostics) | {"efficiency"}
-    assert rows["m_ratio[3]"].mean == pytest.approx(group.draws["m_ratio"][:, :, 2].mean())
-
-
-@pytest.mark.proof
-def test_a_known_population_is_recovered(group):
-    rows = group.summary()
-    for name, truth in (("mu_log_m", -0.2), ("mu_d1", 1.6), ("mu_c", 0.0)):
-        assert abs(rows[name].mean - truth) < 3.5 * rows[name].sd, name
-    efficiency = group.efficiency()
-    assert efficiency.value == pytest.approx(math.exp(rows["mu_log_m"].mean))
-    assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 6
 
 
 def test_data_that_cannot_speak_have_a_status():

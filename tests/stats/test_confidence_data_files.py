@@ -43,23 +43,6 @@ def written(tmp_path, frame, kind):
     return path
 
 
-def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
-    one = answers()
-    three = pl.concat([one.with_columns(run=pl.lit(run)) for run in (1, 2, 3)])
-    path = written(tmp_path, three, ".csv")
-    loose = found(metacog("fit", path, *OK_CONF, "--alternatives", "4"))
-    result = metacog("fit", path, *OK_CONF, "--alternatives", "4", "--item", "item", "--group", "model")
-    single = found(metacog("fit", written(tmp_path, one, ".tsv"), *OK_CONF, "--group", "model"), model="a")
-    made = found(result, model="a")
-    assert "up to 3 rows of an item" in result.err
-    for name in ("accuracy", "auroc2"):
-        assert made[name]["value"] == pytest.approx(single[name]["value"])
-        assert made[name]["high"] - made[name]["low"] == pytest.approx(
-            single[name]["high"] - single[name]["low"], rel=0.02
-        )
-    assert "over items" in made["m_ratio_mafc"]["method"] and "profile" in loose["m_ratio_mafc"]["method"]
-
-
 def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
     frame = answers().with_columns(pl.col("conf", "ok").cast(pl.String))
     odd = {2: "n/a", 5: "", 7: "about 0.8", 9: "inf", 11: "1e308", 13: "0,85", 17: "NaN"}
@@ -95,24 +78,6 @@ def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metaco
     result = metacog("fit", percent, *OK_CONF)
     assert found(result)["brier"]["value"] == pytest.approx(known["brier"]["value"])
     assert "confidence on 0..100, the only usual scale it fits" in result.err
-
-
-def test_items_of_binary_responses_are_resampled_whole(metacog, file):
-    rng = np.random.default_rng(5)
-    rows = []
-    for item in range(150):
-        s = item % 2
-        rows.append(f"{item},{s},{s if rng.random() < 0.8 else 1 - s},{rng.integers(1, 4)}")
-    thrice = file("c.csv", "\n".join(["item,s,r,c", *(row for row in rows for _ in range(3))]))
-    once = file("o.csv", "\n".join(["item,s,r,c", *rows]))
-    options = ("--stimulus", "s", "--response", "r", "--confidence", "c", "--format", "json")
-    whole = found(metacog("fit", thrice, *options, "--item", "item"))
-    single = found(metacog("fit", once, *options))
-    for name in ("d", "meta_d", "accuracy", "auroc2"):
-        assert whole[name]["value"] == pytest.approx(single[name]["value"], abs=1e-6)
-        width = single[name]["high"] - single[name]["low"]
-        assert whole[name]["high"] - whole[name]["low"] == pytest.approx(width, rel=0.25)
-    assert "over items" in whole["d"]["method"] and "over items" in whole["meta_d"]["method"]
 
 
 def database(subjects=8, n=60, seed=3, answered="Response", scales=(4,)):

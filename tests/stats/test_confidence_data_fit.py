@@ -171,14 +171,6 @@ def test_options_that_do_not_fit_are_refused_in_one_line(metacog, trials, option
     metacog("fit", trials(), *options).refused_in_one_line(said)
 
 
-def test_one_item_alone_has_no_interval_and_every_number_says_so(metacog, file):
-    path = file("one.csv", "ok,conf,item\n1,5,q\n0,1,q\n")
-    given = ("--correct", "ok", "--confidence", "conf", "--scale", "1..5", "--item", "item")
-    found = by_measure(metacog("fit", path, *given, *JSON))
-    assert [name for name, row in found.items() if row["status"] == "ok" and row["low"] is None] == []
-    assert found["ece"]["status"] == found["brier"]["status"] == "single item"
-
-
 def test_a_ratio_to_a_sensitivity_that_may_be_0_is_not_shown_and_few_answers_are_marked(metacog, file):
     path = file(
         "counts.csv",

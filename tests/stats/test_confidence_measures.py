@@ -114,18 +114,6 @@ def test_the_slope_maximises_the_likelihood(rows):
     assert found.value == b
 
 
-def test_an_observer_of_known_slope_and_shift_is_found_again():
-    rng = np.random.default_rng(4)
-    confidence = rng.uniform(0.05, 0.95, 40_000)
-    correct = rng.random(40_000) < expit(0.3 + 0.6 * logit(confidence))
-    made = trials(confidence, correct, stream=1, n_draws=50)
-    found = slope(made)
-    assert found.low < 0.6 < found.high and found.high - found.low < 0.1
-    large = in_the_large(made)
-    assert large.value == pytest.approx(confidence.mean() - correct.mean())
-    assert large.low < confidence.mean() - expit(0.3 + 0.6 * logit(confidence)).mean() < large.high
-
-
 def test_the_standard_error_of_the_slope_is_the_sandwich():
     rng = np.random.default_rng(5)
     confidence = rng.choice([0.5, 0.7, 0.8, 0.9], 300)

@@ -47,20 +47,15 @@ def test_the_verdict_is_where_the_interval_lies(low, high, significant, verdict)
 
 @given(st.floats(-3, 3), st.floats(0.01, 2), st.integers(1, 300))
 def test_a_test_rejects_exactly_where_its_adjusted_interval_leaves_out_zero(delta, se, family):
-    test = z_test([delta], [se], family)
+    test = z_test([delta] * family, [se] * (family - 1) + [math.nan] if family > 1 else [se])
+    assert test.family_size == family
     assert test.p[0] == pytest.approx(2 * norm.sf(abs(delta / se)))
     assert test.p_adjusted[0] == pytest.approx(min(1.0, family * test.p[0]))
     outside = test.low_adjusted[0] > 0 or test.high_adjusted[0] < 0
     if abs(test.p_adjusted[0] - 0.05) > 1e-9:
         assert bool(test.significant[0]) == outside
     assert test.high_adjusted[0] - test.low_adjusted[0] >= test.high[0] - test.low[0] - 1e-12
-
-
-def test_rows_without_a_number_are_not_tested_and_the_family_keeps_its_size():
-    test = z_test([1.0, math.nan, 1.0], [0.02**0.5, 2.0**0.5, math.nan])
-    assert test.family_size == 3
-    assert test.significant.tolist() == [True, False, False]
-    assert np.isnan(test.p[1:]).all()
+    assert family == 1 or (np.isnan(test.p[-1]) and not test.significant[-1])
 
 
 # --- posterior draws ---------------------------------------------------------------------------------------------
@@ -73,15 +68,6 @@ def test_independent_fits_are_compared_on_both_scales():
     half = 1.96 * math.sqrt(2) * 0.02
     assert found.high - found.low == pytest.approx(2 * half, rel=0.05)
     assert found.differs and found.verdict == "significant" and found.probability == 1.0
-
-
-@given(st.floats(-0.3, 0.3), st.integers(0, 50))
-def test_both_scales_give_one_test(delta, seed):
-    one, two = draws(seed, 1.0, 0.1, 400), draws(seed + 1000, 1.0 + delta, 0.1, 400)
-    log, plain = compare(one, two, scale="log_ratio"), compare(one, two, scale="difference")
-    ends = plain.low, plain.high
-    if min(abs(end) for end in ends) > 0.01:
-        assert log.differs == plain.differs
 
 
 def test_draws_at_or_below_zero_leave_the_difference_and_say_why():
@@ -98,14 +84,6 @@ def test_optimality_is_a_ratio_of_one():
 
 
 # --- families of contrasts ---------------------------------------------------------------------------------------
-
-
-def test_unadjusted_verdicts_are_those_of_single_tests():
-    args = ("d", np.array([0, 0]), np.array([1, 2]), [0.25, 0.06], [0.11, 0.05])
-    adjusted, single = contrasts(*args, family_size=20), contrasts(*args, family_size=1)
-    assert adjusted.verdict.tolist() == ["not_significant"] * 2
-    assert single.verdict.tolist() == ["inconclusive", "not_significant"]
-    np.testing.assert_allclose(single.test.low_adjusted, adjusted.test.low)
 
 
 def test_a_difference_without_a_number_is_untested_and_says_why():

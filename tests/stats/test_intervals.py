@@ -89,11 +89,6 @@ def test_nothing_and_one_item_have_no_interval_and_say_why():
         assert (lone.low, lone.high, lone.sem, lone.status) == (None, None, None, "single item")
 
 
-@pytest.mark.parametrize(("k", "n", "sem"), [(1, 2, 0.5), (1, 6, 1 / 6), (90, 100, 0.03 / math.sqrt(0.99))])
-def test_the_standard_error_of_a_share_has_n_minus_1(k, n, sem):
-    assert proportion(k, n).sem == pytest.approx(sem, rel=1e-12)
-
-
 def test_an_estimate_never_holds_nan_half_an_interval_or_numpy_types():
     with pytest.raises(ValueError, match="value of an estimate is nan"):
         Estimate(math.nan, None, None, 1, "m")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.intervals import of_totals
@@ -32,21 +31,6 @@ def test_a_mean_of_squared_gaps_is_not_cut_off_either():
     low, high = of_totals(totals, draws, np.array([0.95]), squared=True)
     assert low == 0.0
     assert np.sqrt(high) == pytest.approx(0.0120, abs=0.001)
-
-
-@pytest.mark.parametrize(
-    ("said", "accuracy", "n"), [(0.9, 0.91, 1373), (0.95, 0.96, 1000), (0.99, 0.99, 100), (1.0, 0.97, 30)]
-)
-def test_the_interval_covers_a_small_error_of_one_confidence(said, accuracy, n):
-    held = chance = 0.0
-    for right in range(n + 1):
-        weight = stats.binom.pmf(right, n, accuracy)
-        if weight < 5e-4:
-            continue
-        found = error(n, right, said, 600)
-        chance += weight
-        held += weight * (found.low - 1e-9 <= abs(said - accuracy) <= found.high + 1e-9)
-    assert held / chance >= 0.92
 
 
 @pytest.mark.parametrize("n", [2, 10, 100])

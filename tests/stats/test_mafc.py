@@ -36,12 +36,6 @@ def test_an_ideal_observer_has_an_m_ratio_of_one(m):
     assert intervals.eta(right, wrong, m).value == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("ratio", [0.3, 0.8, 1.2])
-def test_a_given_m_ratio_is_recovered(ratio):
-    right, wrong = ideal_counts(5, 1.8, 1.8 * ratio)
-    assert fit.fit([right], [wrong], 5).m_ratio[0] == pytest.approx(ratio, abs=1e-5)
-
-
 @given(COUNTS, COUNTS, st.integers(2, 10))
 @settings(max_examples=60, deadline=None)
 def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
@@ -55,16 +49,6 @@ def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
         assert ratio.low <= ratio.value <= ratio.high
     area = intervals.auroc2_interval(right[:k], wrong[:k])
     assert math.isnan(area.value) or 0 <= area.low <= area.value <= area.high <= 1
-
-
-@given(COUNTS, COUNTS, st.integers(0, 4))
-@settings(max_examples=40, deadline=None)
-def test_a_rating_that_nobody_used_changes_nothing(right, wrong, place):
-    k = min(len(right), len(wrong))
-    fuller = [[*part[: min(place, k)], 0, *part[min(place, k) : k]] for part in (right, wrong)]
-    one, two = fit.fit([right[:k]], [wrong[:k]], 6), fit.fit([fuller[0]], [fuller[1]], 6)
-    assert one.status[0] == two.status[0]
-    assert np.array_equal(one.meta_d, two.meta_d, equal_nan=True)
 
 
 def test_strata_of_an_ideal_observer_have_a_ratio_of_one_and_pooled_they_do_not():

@@ -42,15 +42,6 @@ def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
     assert (q.status == "ok") == (m.status == "ok")
 
 
-def test_cochrans_q_worked_by_hand():
-    table = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
-    result = paired.cochran_q(table)
-    # C = 5, 3, 1; T = 9; R = 2, 1, 3, 1, 0, 2: 2 (3 * 35 - 81) / (27 - 19)
-    assert result.q == pytest.approx(6.0)
-    # Of 3^4 ways to place the answers to the four items that differ, 3 * 2 give totals of 4, 2 and 0.
-    assert (result.df, result.p) == (2, pytest.approx(6 / 81))
-
-
 def test_degenerate_comparisons_say_why():
     assert paired.mcnemar(0, 0).status == "no items"
     assert paired.mcnemar(0, 0, 5).status == "no item on which they differ"

@@ -89,18 +89,6 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
             assert (many.low[0], many.high[0]) == pytest.approx((low, high), abs=1e-6)
 
 
-def test_resamples_are_those_of_items_with_everything_that_belongs_to_them():
-    hits = np.array([[1, 1], [0, 1], [1, 0], [1, 1]])
-    tables = np.stack([hits, 1 - hits], axis=2)
-    (pair,) = shared_draws(tables, [(0, 1)], 500, 3)
-    drawn = np.hstack([side.drawn for side in pair.sides])
-    assert (drawn[:, :2].sum(axis=1) == 4).all() and (drawn[:, 2:].sum(axis=1) == 4).all()
-    assert drawn[:, 0].mean() == pytest.approx(3.0, abs=0.15)
-    assert (
-        np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1] < 0
-    )  # an item that one alone has right is drawn for both
-
-
 def test_respondents_on_the_same_items_share_their_sides_and_others_their_own():
     hits, asked = np.ones((6, 4), dtype=int), np.ones((6, 4), dtype=int)
     asked[0, 3] = hits[0, 3] = 0

@@ -14,8 +14,8 @@ from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.correlation import regression
-from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
-from metacog_pipeline.stats.decisions import compare, verdicts, z_test
+from metacog_pipeline.stats.counts import Counts, check_correction, counts, padded
+from metacog_pipeline.stats.decisions import compare, verdicts
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.intervals import proportion, wilson_interval
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
@@ -72,9 +72,7 @@ REFUSED = {
         lambda: fleiss_kappa([[-1, 2]]),
         lambda: krippendorff_alpha([1, 2, 3]),
         lambda: category_counts([[0.1]], [0.5, 0.2]),
-        lambda: counts_from_trials(["0", "1"], [0, 1], [1, 1], 2),
         lambda: counts([1, 2], [1, 2, 3, 4]),
-        lambda: Counts(np.ones((2, 4)), np.ones((2, 4)), np.zeros(3, dtype=np.int64)),
         lambda: padded(counts([1, 2], [1, 2]), -1),
         lambda: check_correction("both"),
         *(lambda wrong=wrong: expected_counts(**{**OBSERVER, **wrong}) for wrong in IMPOSSIBLE),
@@ -130,8 +128,6 @@ REFUSED = {
     "least_ess": [lambda: bayes_metad(CELL, seed=1, least_ess=100)],
     r"more than 1e\+18": [lambda: bayes_metad(counts([1e100] * 4, [1e100] * 4), seed=1)],
     "padded already": [lambda: fit_metad(padded(CELL), padding=0.1)],
-    "share": [lambda q=q: z_test([1.0], [1.0], 1, q) for q in (0.0, 1.0, -1, NAN)],
-    "family_size": [lambda wrong=wrong: z_test([1.0], [1.0], wrong) for wrong in (0, -3, 2.5)],
     "alternatives are whole numbers from 2 to 10": [
         lambda wrong=wrong: fit_mafc([[1, 2]], [[2, 1]], wrong) for wrong in (1, 11, 3.5, NAN)
     ],

@@ -36,12 +36,6 @@ def test_patterns_keep_every_item_and_observation_in_any_order(rows, random):
     assert as_set(patterns_of(*zip(*shuffled, strict=True), 4)) == as_set(patterns)
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
-    patterns = patterns_of(np.arange(100), np.arange(100) % 3, 3)
-    assert resampling.patterns(patterns, 50, 1).tobytes() == resampling.patterns(patterns, 50, 1).tobytes()
-    assert resampling.patterns(patterns, 50, 1).tobytes() != resampling.patterns(patterns, 50, 2).tobytes()
-
-
 def test_splitting_the_draws_into_blocks_does_not_change_them(monkeypatch):
     patterns = patterns_of(np.repeat(np.arange(40), 2), np.random.default_rng(0).integers(0, 4, 80), 4)
     whole = resampling.patterns(patterns, 30, 5)

@@ -2,13 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import rankdata
 
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic
+from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.resampling import Patterns
-from metacog_pipeline.stats.type2 import auroc2, bin_confidence, type2_rates
+from metacog_pipeline.stats.type2 import auroc2, bin_confidence
 
 vectors = st.integers(1, 6).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
@@ -27,24 +25,6 @@ def test_area_and_interval_of_counts_are_those_of_the_trials(pair):
     if other.value is not None:
         assert one.value == pytest.approx(other.value)
         assert (one.low, one.high, one.sem) == pytest.approx((other.low, other.high, other.sem), abs=1e-4)
-
-
-@given(vectors, st.integers(0, 5))
-def test_a_rating_nobody_used_changes_no_area(pair, place):
-    k = len(pair[0]) // 2
-    place = min(place, k)
-    wider = [[*side[: k - place], 0, *side[k - place : k + place], 0, *side[k + place :]] for side in pair]
-    one, other = auroc2(counts(*pair)), auroc2(counts(*wider))
-    assert np.allclose(one.value, other.value, equal_nan=True)
-    assert np.allclose(one.sem, other.sem, equal_nan=True) and one.status[0] == other.status[0]
-
-
-@given(vectors)
-def test_rates_fall_with_the_rating_asked_for(pair):
-    result = type2_rates(counts(*pair))
-    for rates in result:
-        assert rates.shape == (1, 2, len(pair[0]) // 2 - 1)
-        assert all((np.diff(row[~np.isnan(row)]) <= 1e-12).all() for row in rates[0])
 
 
 def test_the_plus_one_variant_pulls_towards_one_half_and_is_not_applied_on_top_of_padding():
@@ -69,35 +49,6 @@ def test_cells_without_area_or_interval_say_why(pair, value, status):
     assert result.status[0] == status
     assert result.value[0] == pytest.approx(value, nan_ok=True)
     assert np.isnan([result.low[0], result.high[0], result.sem[0]]).all()
-
-
-@given(scored)
-def test_continuous_confidence_is_ranked_with_ties_at_their_middle(rows):
-    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
-    result = auroc(confidence, correct)
-    n_right, n_wrong = correct.sum(), (~correct).sum()
-    if result.value is not None:
-        ranks = rankdata(confidence)[correct].sum()
-        area = (ranks - n_right * (n_right + 1) / 2) / (n_right * n_wrong)
-        assert result.value == pytest.approx(area)
-
-
-def bootstrap(confidence, correct, items, n_draws):
-    levels, index = np.unique(confidence, return_inverse=True)
-    patterns = resampling.patterns_of(items, 2 * index + correct, 2 * len(levels))
-    draws = auroc_statistic(resampling.patterns(patterns, n_draws, 4))
-    return resampling.from_draws(0.5, draws, len(items), "bootstrap")
-
-
-@pytest.mark.parametrize("levels", [5, 10**6])
-def test_the_bootstrap_interval_is_about_the_scaled_score(levels):
-    rng = np.random.default_rng(3)
-    correct = rng.random(800) < 0.6
-    confidence = np.floor(rng.normal(0.8 * correct, 1) * levels / 5)
-    delong = auroc(confidence, correct)
-    boot = bootstrap(confidence, correct, np.arange(800), 3000)
-    assert boot.sem == pytest.approx(delong.sem, rel=0.08)
-    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.006)
 
 
 values = st.lists(st.one_of(st.integers(-5, 5), st.just(float("nan"))), max_size=50)

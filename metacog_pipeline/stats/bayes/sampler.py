@@ -77,7 +77,6 @@ class Sampled:
     draws: Draws = field(default_factory=dict)  # by name, ``(chains, draws, …)``; empty unless converged
     #: R̂ and effective sample sizes of every scalar parameter; also of a run that has not converged.
     diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)
-    unconverged_draws: Draws = field(default_factory=dict, repr=False)  # to look at, never to report
 
     @property
     def converged(self) -> bool:
@@ -147,9 +146,7 @@ def sample_until_sure(
         if not reason or calls > most_calls:
             break
     if reason:
-        return {
-            "status": NOT_CONVERGED, "reason": reason, "diagnostics": diagnostics, "unconverged_draws": found
-        }  # fmt: skip
+        return {"status": NOT_CONVERGED, "reason": reason, "diagnostics": diagnostics}
     return {"status": CONVERGED, "draws": found, "diagnostics": diagnostics}
 
 

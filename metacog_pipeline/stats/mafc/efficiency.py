@@ -57,14 +57,9 @@ class Choices:
 
 
 def choices(
-    level: Ints,
-    correct: Ints,
-    m: Ints,
-    clusters: NDArray[np.generic],
-    seed: int | None,
-    n_levels: int,
+    level: Ints, correct: Ints, m: Ints, clusters: NDArray[np.generic], seed: int | None, n_levels: int,
     n_draws: int = N_REFITTED,
-) -> Choices:
+) -> Choices:  # fmt: skip
     """Return answers as counts: of each its confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, the
     alternatives ``m`` of its item, and its item (``clusters``). Where an item has several answers there are ``n_draws``
     resamples by ``seed``.

@@ -84,10 +84,7 @@ def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, F
         raise ValueError(
             f"right and wrong need one shape (N, K) or (N, S, K), not {correct.shape}, {errors.shape}"
         )
-    if (
-        not (np.isfinite(correct).all() and np.isfinite(errors).all())
-        or min(correct.min(initial=0), errors.min(initial=0)) < 0
-    ):
+    if not all(bool((np.isfinite(each) & (each >= 0)).all()) for each in (correct, errors)):
         raise ValueError("counts must be finite and 0 or more")
     alternatives = _numbers("m", m)
     if alternatives.ndim == 1 and correct.shape[1] == 1:

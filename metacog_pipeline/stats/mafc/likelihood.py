@@ -163,11 +163,7 @@ class Found:
     slopes: Slopes
 
 
-def climb(
-    problem: Problem,
-    d: Floats,
-    fixed: bool = False,
-) -> Found:
+def climb(problem: Problem, d: Floats, fixed: bool = False) -> Found:
     """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile.
     It starts at criteria at which every rating is used as often as it was.
     """

@@ -19,7 +19,7 @@ from metacog_pipeline.stats.metad.likelihood import (
     collapse,
     problem_of,
     restore,
-)
+)  # fmt: skip
 from metacog_pipeline.stats.metad.search import largest_gradient, search, solve_tridiagonal
 from metacog_pipeline.stats.type1 import Texts, Type1, type1, unit
 
@@ -65,12 +65,10 @@ class MetaD:
     # a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
     # what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range
     status: Texts
-    # d1, c1, da and ca: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units;
-    # equal at s = 1
+    # d1, c1 and da: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units
     d1: Floats
     c1: Floats
     da: Floats
-    ca: Floats
     # meta_d1, meta_da, m_ratio and m_diff: meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da
     meta_d1: Floats
     meta_da: Floats
@@ -82,11 +80,9 @@ class MetaD:
     meta_c1: Floats
     t2c_rs1: Floats
     t2c_rs2: Floats
-    # log_likelihood, gradient and iterations: without the multinomial constant; largest absolute derivative per trial
-    # at the solution; Newton steps made
+    # log_likelihood and gradient: without the multinomial constant; largest absolute derivative per trial at the solution
     log_likelihood: Floats
     gradient: Floats
-    iterations: Ints
     # se_meta_d, se_meta_d_total, se_m_ratio and se_m_diff: standard error of meta_da from the observed information
     # with d1 and c1 taken as known; the others hold the uncertainty of d1 and c1 too (two stages, delta method)
     se_meta_d: Floats
@@ -154,11 +150,11 @@ def fit_metad(
         meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
     edges = np.where(there, restore(found["edges"], cells.collapsed.rank), np.nan)
     return MetaD(
-        status=status, d1=np.where(zero, 0.0, first.d), c1=first.c, da=np.where(zero, 0.0, first.da), ca=first.ca,
+        status=status, d1=np.where(zero, 0.0, first.d), c1=first.c, da=np.where(zero, 0.0, first.da),
         meta_d1=meta_d, meta_da=scale * meta_d, m_ratio=_ratio(meta_d, first.d),
         m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
         meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
-        log_likelihood=found["value"], gradient=found["gradient"], iterations=found["steps"].astype(np.int64),
+        log_likelihood=found["value"], gradient=found["gradient"],
         se_meta_d=scale * np.sqrt(found["variance"]), se_meta_d_total=scale * se_meta_d, se_m_ratio=se_m_ratio,
         se_m_diff=scale * se_m_diff, counts=cells.counts, n=table.n, pad=table.pad, s=first.s,
         rs1=cells.conditional(0) if conditional else None, rs2=cells.conditional(1) if conditional else None,
@@ -185,9 +181,8 @@ class _Cells:
         enough = self.collapsed.used[sides].max(axis=0) > 1
         status = np.where((self.status == OK) & ~enough, UNIDENTIFIED, self.status)
         cells, k = len(self.n), self.collapsed.counts.shape[2]
-        names = ("meta_d", "variance", "by_theta", "value", "gradient", "steps")
+        names = ("meta_d", "variance", "by_theta", "value", "gradient")
         result = {name: np.full(cells, np.nan) for name in names}
-        result["steps"][:] = 0
         result["edges"] = np.full((2 if side is None else 1, k - 1, cells), np.nan)
         result["value"][status == UNIDENTIFIED] = 0.0
         open_cells = np.flatnonzero(status == OK)
@@ -209,7 +204,6 @@ class _Cells:
         result["meta_d"][cell] = np.clip(found.x * problem.unit, -10.0, 10.0)
         result["edges"][..., cell] = np.cumsum(here.width, axis=1)
         result["value"][cell] = here.value * n
-        result["steps"][cell] = found.steps
         result["gradient"][cell] = largest_gradient(problem, here)
         result["variance"][cell] = np.where(sure, variance, np.nan)
         result["by_theta"][cell] = np.where(sure, by_theta, np.nan)

@@ -54,27 +54,26 @@ class Optimum:
     x: Floats  # x, log_width: (C,) and (S, K - 1, C)
     log_width: Floats
     converged: Mask  # (C,): the gradient vanished and the next step would have been negligible
-    steps: Ints  # (C,): Newton steps made
 
     def of(self, cells: Ints) -> Optimum:
         """Return the entries of the given cells."""
-        return Optimum(self.x[cells], self.log_width[..., cells], self.converged[cells], self.steps[cells])
+        return Optimum(self.x[cells], self.log_width[..., cells], self.converged[cells])
 
     def put(self, cells: Ints, source: Optimum, index: Ints) -> None:
         """Overwrite the entries of ``cells`` with those of ``source`` at ``index``."""
         self.x[cells], self.log_width[..., cells] = source.x[index], source.log_width[..., index]
-        self.converged[cells], self.steps[cells] = source.converged[index], source.steps[index]
+        self.converged[cells] = source.converged[index]
 
 
 def maximise(problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = False) -> Optimum:
     """Climb from ``x`` ``(C,)`` and ``log_width`` ``(S, K - 1, C)``; with ``fixed_x`` over the edges alone."""
     cells = len(x)
-    result = Optimum(x.copy(), log_width.copy(), np.zeros(cells, dtype=bool), np.zeros(cells, dtype=np.int64))
+    result = Optimum(x.copy(), log_width.copy(), np.zeros(cells, dtype=bool))
     place = np.arange(cells)
     x, log_width, damping = x.copy(), log_width.copy(), np.zeros(cells)
     bound = problem.bound
     here = evaluate(problem, x, log_width)
-    for step in range(1, MOST_STEPS + 1):
+    for _ in range(MOST_STEPS):
         step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, fixed_x)
         size = np.abs(step_w).max(axis=(0, 1), initial=0.0)
         np.maximum(size, np.abs(step_x), out=size)
@@ -84,7 +83,7 @@ def maximise(problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = Fal
         if done.any():
             ended = place[done]
             result.x[ended], result.log_width[..., ended] = new_x[done], new_w[..., done]
-            result.converged[ended], result.steps[ended] = True, step
+            result.converged[ended] = True
             if result.converged.all():
                 break
             if len(done) > _FEW and int(done.sum()) * 4 >= len(done):
@@ -107,7 +106,6 @@ def maximise(problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = Fal
     rest = ~result.converged[place]
     if rest.any():
         result.x[place[rest]], result.log_width[..., place[rest]] = x[rest], log_width[..., rest]
-        result.steps[place[rest]] = step
     return result
 
 

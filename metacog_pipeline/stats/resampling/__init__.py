@@ -1,20 +1,15 @@
 """Resampling: the unit of chance is the cluster.
 
 Runs of one item are not independent, nor are twins made from one source, so whole clusters are drawn with replacement, each
-with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their Application*, §3.8). A caller names its
-stream (`stream`), draws with a kernel and reads an interval, an estimate or a p from the draws; no other module draws
-clusters. `products` draws the same clusters for many respondents.
+with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their Application*, §3.8). No other module draws
+clusters; `products` draws the same ones for many respondents.
 
-With discrete outcomes a cluster is nothing but its counts over cells (a cell: say, confidence level × correct), and
-clusters with equal counts are interchangeable. Drawing n clusters is then drawing a multinomial over the distinct count
-vectors: the same distribution, at a cost that depends on the number of patterns instead of the number of clusters. The
-generator is NumPy's PCG64. The order in which a kernel asks for numbers is part of every published interval: blocks of any
-size give the same bytes as one call.
+With discrete outcomes a cluster is its counts over cells (say, confidence level × correct). Drawing n clusters is drawing a
+multinomial over the distinct count vectors. The generator is NumPy's PCG64. The order in which a kernel asks for numbers is
+part of every published interval: blocks of any size give the same bytes as one call.
 
-Whether draws have an interval at all is decided by `usable` alone: where more than 5 % of the resamples have no value, what
-is left describes another population, and there is neither an interval nor a p. There is one p of resamples, and there is
-Wald's, which says so wherever it is used (`Difference.wald`). Sources: Efron & Tibshirani (1993), *An Introduction to the
-Bootstrap*, ch. 13 (percentiles) and 16 (tests); Davison & Hinkley, eq. 4.11 (the added draw of a share).
+Where more than 5 % of the resamples have no value there is neither an interval nor a p (`usable`). Sources: Efron &
+Tibshirani (1993), *An Introduction to the Bootstrap*, ch. 13 (percentiles) and 16 (tests); Davison & Hinkley, eq. 4.11.
 """
 
 from __future__ import annotations
@@ -128,11 +123,9 @@ def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
 
 
 def stream(*names: object) -> int:
-    """Return the seed that belongs to ``names`` (JSON values): other names, another stream.
+    """Return the seed of ``names`` (JSON values): who draws, the seed of the study, and what is drawn.
 
-    The names are, in this order: who draws (a benchmark, ``"calibration"``, ``"compare"``, …), the seed of the study, and
-    what is drawn, down to the cell where cells shall not share it. Nothing else in the package makes a seed. It is the
-    first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
+    It is the first 48 bits of the SHA-256 of the names as canonical JSON. Nothing else in the package makes a seed.
     """
     listed = json.dumps([*names], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return int(hashlib.sha256(listed.encode("ascii")).hexdigest()[:12], 16)
@@ -249,10 +242,9 @@ def usable(draws: Floats) -> Floats | None:
 def interval(
     draws: Floats, value: float | None = None, kind: Kind = "percentile"
 ) -> tuple[float | None, float | None]:
-    """Return the interval that holds the central 95 % of ``draws`` ``(B,)``.
+    """Return the central 95 % of ``draws`` ``(B,)``; a ``kind`` other than percentile needs the ``value``.
 
-    A ``kind`` other than percentile needs the ``value``. Both ends are None where more than 5 % of the draws have no
-    value.
+    Both ends are None where more than 5 % of the draws have no value.
     """
     known = usable(draws)
     if known is None:
@@ -300,9 +292,7 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     """Return the two-sided p of a difference, from its resamples ``draws`` ``(B,)``: ``2 (1 + k) / (1 + B)``.
 
     k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the
-    added 1 is the sample itself. p is never below 2 / (B + 1). Where it is below 0.05 the percentile interval leaves
-    out 0; where that just leaves out 0, p can be above 0.05, by less than 4 / (B + 1). None where more than 5 % have no
-    value.
+    added 1 is the sample itself. Below 0.05 the percentile interval leaves out 0. None where more than 5 % have no value.
     """
     known = usable(draws)
     if known is None:
@@ -314,8 +304,7 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
 def wald_p(statistic: float, df: int | None = None) -> float:
     """Return the two-sided p of value / standard error: of the normal distribution, or of Student's t with ``df``.
 
-    It has no floor, so a correction over thousands of pairs can reach it, and it trusts the shape of the distribution far
-    beyond what resamples show. Whoever uses it names it.
+    It has no floor and trusts the shape of the distribution far beyond what resamples show; whoever uses it names it.
     """
     size = -abs(statistic)
     return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))

@@ -1,9 +1,8 @@
 """Many respondents on the same drawn items: every pair of them from one matrix product.
 
-Items are drawn once for all respondents of an item set: how often each occurs in each resample, draws × items, times the
-counts of all respondents, items × (respondents · cells). A pair rests on the items that both answered: what one of the two
-lacks is taken from the totals of the other. Its item set is what either of the two answered, so that no result of a pair
-depends on who else was asked. All sums are of whole numbers and exact.
+Items are drawn once for all respondents of an item set: how often each occurs in each resample, times the counts of all. A
+pair rests on the items that both answered: what one lacks is taken from the totals of the other. Its item set is what
+either answered, so that no result depends on who else was asked. All sums are of whole numbers and exact.
 """
 
 from __future__ import annotations
@@ -70,14 +69,9 @@ class Pair:
 
 
 def shared_draws(
-    tables: ArrayLike,
-    wanted: Iterable[tuple[int, int]],
-    n_draws: int,
-    stream: int | Sequence[int],
-    *,
-    answered: ArrayLike | None = None,
-    kept: int | None = None,
-) -> Iterator[Pair]:
+    tables: ArrayLike, wanted: Iterable[tuple[int, int]], n_draws: int, stream: int | Sequence[int], *,
+    answered: ArrayLike | None = None, kept: int | None = None,
+) -> Iterator[Pair]:  # fmt: skip
     """Yield the ``wanted`` pairs of respondents, by their places, over the same drawn items, by item set.
 
     tables: shape ``(items, respondents, C)``: counts.
@@ -106,52 +100,43 @@ def shared_draws(
     seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
     for items, pairs in by_items.values():
         drawn = item_weights(len(items), n_draws, seeds) if len(items) else np.zeros((n_draws, 0))
-        yield from _ItemSet(rows[items], here[items], drawn[:kept]).pairs(pairs)
+        yield from _pairs(rows[items], here[items], drawn[:kept], pairs)
 
 
-class _ItemSet:
-    """Respondents on one item set, and how often each item occurs in each resample ``(B, items)``."""
+def _pairs(
+    tables: Ints, here: Rows, weights: NDArray[Any], wanted: Sequence[tuple[int, int]]
+) -> Iterator[Pair]:
+    """Yield the ``wanted`` pairs on one item set; ``weights`` ``(B, items)``: how often each item is in each resample."""
+    places = sorted({place for pair in wanted for place in pair})
+    own, cells = tables[:, places], tables.shape[2]
+    drawn, observed = (
+        _sums(weights, own.reshape(len(own), len(places) * cells)),
+        own.sum(axis=0).astype(np.float64),
+    )
+    whole = {
+        place: Side(int(here[:, place].sum()), observed[k][None], drawn[:, k * cells : (k + 1) * cells])
+        for k, place in enumerate(places)
+    }
+    part: dict[tuple[int, bytes], Side] = {}
 
-    def __init__(self, tables: Ints, here: Rows, weights: NDArray[Any]) -> None:
-        self.tables, self.here, self.weights = tables, here, weights
-        self.sides: dict[tuple[int, bytes], Side] = {}
-
-    def pairs(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Pair]:
-        whole = self._whole(sorted({place for pair in wanted for place in pair}))
-        answered = {place: self.here[:, place].tobytes() for place in whole}
-        for i, j in wanted:
-            first, second = whole[i], whole[j]
-            if answered[i] == answered[j]:
-                yield Pair(i, j, (first, second), first.n_items, (0, 0))
-                continue
-            lost = [np.flatnonzero(self.here[:, a] & ~self.here[:, b]) for a, b in ((i, j), (j, i))]
-            n = first.n_items - len(lost[0])
-            sides = self._side(first, i, lost[0], n), self._side(second, j, lost[1], n)
-            yield Pair(i, j, sides, n, (len(lost[0]), len(lost[1])))
-
-    def _whole(self, places: Sequence[int]) -> dict[int, Side]:
-        """Return each respondent on all its items: one product for all of them."""
-        own = self.tables[:, places]
-        items, _, cells = own.shape
-        drawn = _sums(self.weights, own.reshape(items, len(places) * cells))
-        observed = own.sum(axis=0).astype(np.float64)
-        answered = self.here[:, places].sum(axis=0).tolist()
-        return {
-            place: Side(answered[k], observed[k][None], drawn[:, k * cells : (k + 1) * cells])
-            for k, place in enumerate(places)
-        }
-
-    def _side(self, whole: Side, place: int, lost: Ints, n: int) -> Side:
+    def side(place: int, other: int) -> tuple[Side, int]:
+        lost, full = np.flatnonzero(here[:, place] & ~here[:, other]), whole[place]
         if not len(lost):
-            return whole
+            return full, 0
         key = place, lost.tobytes()
-        if key not in self.sides:
-            if len(self.sides) >= _MOST_SIDES:
-                self.sides.clear()
-            own = self.tables[lost, place].astype(np.float64)
-            less = self.weights[:, lost].astype(np.float64) @ own
-            self.sides[key] = Side(n, whole.observed - own.sum(axis=0), whole.drawn - less)
-        return self.sides[key]
+        if key not in part:
+            if len(part) >= _MOST_SIDES:
+                part.clear()
+            less = tables[lost, place].astype(np.float64)
+            less_drawn = weights[:, lost].astype(np.float64) @ less
+            part[key] = Side(
+                full.n_items - len(lost), full.observed - less.sum(axis=0), full.drawn - less_drawn
+            )
+        return part[key], len(lost)
+
+    for i, j in wanted:
+        (first, first_lost), (second, second_lost) = side(i, j), side(j, i)
+        yield Pair(i, j, (first, second), first.n_items, (first_lost, second_lost))
 
 
 def products(weights: NDArray[Any], table: Ints) -> Floats:

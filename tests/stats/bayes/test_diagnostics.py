@@ -20,19 +20,6 @@ def test_the_effective_size_of_an_autoregression_is_the_known_one(rho):
     assert d.of_each(ar1(rho, 8, 5000, 6))[1].mean() == pytest.approx(expected, rel=0.08)
 
 
-def test_independent_draws_pass_and_each_kind_of_disagreement_fails():
-    good = np.random.default_rng(1).standard_normal((4, 1000, 1))
-    rhat, bulk, tail = d.of_each(good)
-    assert rhat[0] < 1.01 and bulk[0] > 3000
-    shifted, wider, drifting = good.copy(), good.copy(), good.copy()
-    shifted[0] += 1
-    wider[0] *= 3
-    drifting += np.linspace(-1, 1, 1000)[None, :, None]
-    assert min(d.of_each(bad)[0][0] for bad in (shifted, wider, drifting)) > 1.01
-    assert d.of_each(shifted)[1][0] < 200
-    assert d.of_each(wider)[2][0] < tail[0]  # only the folded kind sees a difference of spread
-
-
 def test_a_parameter_that_does_not_move_is_not_finite_or_has_few_draws_has_no_number():
     draws = ar1(0.0, 4, 100, 3)
     draws[:, :, 1] = 2.0
