@@ -1,7 +1,7 @@
 -- One row: one sign that what answers under one model name has changed: another model id reported by the provider, or other
 -- answers to the same question at temperature 0 on another day.
 -- Key: benchmark, model, sign, earlier, later.
--- Source: calls.
+-- Source: transcripts.
 -- #NOT_NULL(benchmark, model, sign, n, flagged)
 -- #SET{sign: reported id|answers at temperature 0}
 -- columns:

@@ -1,6 +1,6 @@
 -- One row: what one model has cost on one benchmark under one condition, retired models and superseded answers included: it was all paid for.
 -- Key: benchmark, condition, model.
--- Source: calls, items, study/models.parquet.
+-- Source: transcripts, items, study/models.parquet.
 -- #NOT_NULL(benchmark, condition, model, calls)
 -- columns:
 --   calls: calls kept, with any end

@@ -19,7 +19,7 @@ from costs order by cost_usd desc, benchmark, condition, model
 # What others paid for is on no invoice of ours; days are days in UTC.
 _CHARGED = """
 select date '1970-01-01' + floor(epoch(started_at) / 86400)::int as day, model_id, sum(cost_usd) as usd
-from calls where cost_usd is not null and source <> 'imported' and started_at is not null group by all
+from transcripts where cost_usd is not null and source <> 'imported' and started_at is not null group by all
 """
 _COLUMNS = ("day", "model", "invoice_usd", "charged_usd", "difference_usd")
 

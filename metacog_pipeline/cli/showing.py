@@ -67,7 +67,7 @@ def _show_answer(home: Home, answer_id: str) -> None:
     found = run_query(home, f"select {columns} from transcripts where answer_id = {text(answer_id)}")
     if not found.rows:
         raise StudyError(
-            f'show: no answer "{answer_id}"; `metacog sql` lists them: select answer_id from calls'
+            f'show: no answer "{answer_id}"; `metacog sql` lists them: select answer_id from transcripts'
         )
     for row in found.rows:
         _say_fields(dict(zip(found.columns, row, strict=True)))

@@ -34,8 +34,8 @@ from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
 from metacog_pipeline.storage.read_only import parse
 
-#: Folders of tables besides the board's own: what the study asks, how the board was made.
-ASKED, BUILD = BESIDE = ("asked", "build")
+#: Folders besides the board's own tables: what the study asks, how the board was made, what is read and not kept.
+ASKED, BUILD, VIEWS = BESIDE = ("asked", "build", "views")
 _ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
 _ASSERTION = re.compile(r"^\s*-- *(#.*)$", re.MULTILINE)
@@ -89,7 +89,8 @@ class Project:
         # What the study asks (`listed`, `asked`) chooses among rows and gives none.
         known = {*self.datasets, *(each.name for each in self.models)}
         sources = _sources(model.reads, self.parts)
-        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in sources} & known))
+        read = {"kept_items": "stg_items", "calls": "stg_calls"}
+        return tuple(sorted({read.get(name, name) for name in sources} & known))
 
     def beside(self, folder: str) -> list[SqlModel]:
         """Return the tables of one folder of `BESIDE`."""

@@ -16,7 +16,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.datasets import MEASURES, QUESTIONS, SHARED, Dataset
 from metacog_pipeline.leaderboard.glossary import declared_measures, declared_questions
-from metacog_pipeline.leaderboard.sql_folder import ASKED, Project, SqlModel
+from metacog_pipeline.leaderboard.sql_folder import ASKED, VIEWS, Project, SqlModel
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
 # Views whose rows benchmarks declare, and the table they are registered as.
@@ -102,10 +102,11 @@ class Views:
         asked = "create temp table asked_benchmarks as select unnest(?::varchar[]) as benchmark"
         self.connection.execute(asked, [self.asked])
         self.connection.execute(f"create temp table kept_items as {' union all '.join(self._items())}")
-        for model in self.project.beside(ASKED):
-            for read in model.reads:
-                self.ensure(read)
-            self.connection.execute(f"create temp table {model.name} as\n{model.sql}")
+        for folder, kind in ((ASKED, "table"), (VIEWS, "view")):
+            for model in self.project.beside(folder):
+                for read in model.reads:
+                    self.ensure(read)
+                self.connection.execute(f"create temp {kind} {model.name} as\n{model.sql}")
 
     def _items(self) -> Iterator[str]:
         """Yield the SELECT of each benchmark's items, after one of their columns without rows."""
@@ -132,7 +133,7 @@ class Views:
                         name=f"{name}_responses",
                         schema="detail",
                         file=f"the files of {name}",
-                        sql=f"select * from {dataset.view} where model in (select model from listed)\n",
+                        sql=f"select * exclude (answer_ids) from {dataset.view} where model in (select model from listed)\n",
                         reads=(dataset.view, "listed"),
                         benchmark=name,
                         description=f"One row: of {dataset.patterns[0]}.",

@@ -85,7 +85,7 @@ def contents(home: Home) -> list[Benchmark]:
         cells = queries.rows(home, f"{said} order by all")
         # Whoever was asked and gave no response is shown as well: why the calls failed.
         asked = f"select model from progress where role = 'respondent' and {where}"
-        current = f"from calls where {where} and not superseded"
+        current = f"from transcripts where {where} and not superseded"
         failing = queries.rows(home, f"select distinct model {current} and model in ({asked})")
         models = {model for _, model, *_ in cells} | {model for (model,) in failing}
         ((n_items, n_calls),) = queries.rows(

@@ -41,7 +41,7 @@
 --   judge_share_missing: share of MMS that rests on grades no judge gave
 --   changed_from_normal: share of the claims rated otherwise than under normal
 --   wording: whose words the prompts are in: house, or the id of a file of one's own
-select said.* exclude (reply_step_a, reply_b_private, reply_b_social) replace (listed.source as source)
+select said.* exclude (answer_ids, reply_step_a, reply_b_private, reply_b_social) replace (listed.source as source)
 from stg_medley_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

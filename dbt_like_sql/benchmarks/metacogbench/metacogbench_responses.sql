@@ -6,7 +6,7 @@
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
 --   reason varchar, passed tinyint, passed_keywords tinyint, passed_keywords_v1 tinyint, basis varchar, story varchar,
 --   pressure varchar, signal tinyint, acted tinyint, first varchar, choice varchar, flip tinyint, named tinyint,
---   delegated tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   delegated tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar, answer_ids varchar[])
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
 -- columns:
@@ -35,7 +35,7 @@
 --   pre: percent stated before answering
 --   post: percent stated after answering
 --   words: length of the scored reply
-select said.* replace (listed.source as source)
+select said.* exclude (answer_ids) replace (listed.source as source)
 from stg_metacogbench_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

@@ -24,7 +24,7 @@
 --   meta_info: examination step of the parent question
 --   source_target: the letter of the parent question
 --   source: measured or simulated
-select said.* replace (listed.source as source)
+select said.* exclude (answer_ids) replace (listed.source as source)
 from stg_metamedqa_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

@@ -34,7 +34,7 @@
 --   yes_no*: rule by which a yes is read
 --   wording*: digest of the words both questions were asked in
 select
-    said.* replace (listed.source as source),
+    said.* exclude (answer_ids) replace (listed.source as source),
     (said.correct = said.yes)::tinyint as aligned
 from stg_selfknowledge_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs

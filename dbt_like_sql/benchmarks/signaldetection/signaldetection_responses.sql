@@ -16,7 +16,7 @@
 --   confidence: 1 (a guess) upwards, null when there is none or none was asked for
 --   correct: 1 when response is stimulus
 --   source: measured or simulated
-select said.* replace (listed.source as source)
+select said.* exclude (answer_ids) replace (listed.source as source)
 from stg_signaldetection_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset and asked.task = said.task
