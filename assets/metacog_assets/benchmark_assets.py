@@ -3,7 +3,7 @@
 steps of construction → transcripts → responses [→ judgements] → run_estimates → comparisons
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -50,22 +50,27 @@ def benchmark_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
 
 
 def assets_of(benchmark: Bound, names: Sequence[str]) -> set[str]:
-    """Return the assets of stages of a benchmark."""
-    return {f"{benchmark.name}_{name}" for name in names}
+    """Return the keys of the assets of stages of a benchmark, as ``benchmark/stage``."""
+    return {f"{benchmark.name}/{name}" for name in names}
+
+
+def keys(assets: Iterable[str]) -> list[dg.AssetKey]:
+    """Return the keys of assets that are named as `assets_of` does, in order."""
+    return [dg.AssetKey.from_user_string(name) for name in sorted(assets)]
 
 
 def _asset(
     benchmark: Bound, name: str, needs: Sequence[str], check: tuple[str, bool, str] | None, **more: Any
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return the decorator of an asset; ``check`` as in `CHECKS`."""
-    own, checks = f"{benchmark.name}_{name}", []
+    own, checks = dg.AssetKey([benchmark.name, name]), []
     if check is not None:
         blocks, says = check[1:]
         checks.append(dg.AssetCheckSpec(check[0], asset=own, blocking=blocks, description=says))
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
-        name=own,
+        key=own,  # the UI draws the last part of a key, and cuts it after 18 letters
         group_name=benchmark.name,
-        deps=[f"{benchmark.name}_{each}" for each in needs],
+        deps=[dg.AssetKey([benchmark.name, each]) for each in needs],
         check_specs=checks,
         owners=list(benchmark.context.study.study.owners),
         pool="models" if more.get("tags") == PAID else None,

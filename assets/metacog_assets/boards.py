@@ -30,7 +30,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         group_name="boards",
-        deps=[f"{name}_comparisons" for name in benchmarks],
+        deps=[dg.AssetKey([name, "comparisons"]) for name in benchmarks],
         pool="board",  # one process writes the file
         check_specs=[dg.AssetCheckSpec("computed", asset="leaderboard", description=HOLDS)],
         owners=owners,

@@ -45,4 +45,4 @@ with warnings.catch_warnings():  # backfill policies are in use since Dagster 1.
     BENCHMARKS = _of_benchmarks()
     TRAINING = training_assets()
     ASSETS = [*chain(*BENCHMARKS.values()), *board_assets(list(BENCHMARKS)), *TRAINING]
-BOARDS = [*(f"{name}_comparisons" for name in BENCHMARKS), "leaderboard", "report"]
+BOARDS = [*(f"{name}/comparisons" for name in BENCHMARKS), "leaderboard", "report"]

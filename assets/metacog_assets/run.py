@@ -15,7 +15,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import assets_of
+from metacog_assets.benchmark_assets import assets_of, keys
 from metacog_assets.definitions import defs
 from metacog_assets.graph import LEFT_OUT
 from metacog_assets.partitions import Key, key_of, known_models, ranges, sync_partitions
@@ -117,12 +117,12 @@ class Command:
         """Launch one run and remember what failed; return the steps begun. KeyboardInterrupt after a signal to end."""
         self.say(f"{what} ...")
         self.launched += 1
-        keys = [dg.AssetKey(name) for name in sorted(assets)]
-        job = defs.resolve_implicit_job_def_def_for_assets(keys)
+        selected = keys(assets)
+        job = defs.resolve_implicit_job_def_def_for_assets(selected)
         assert job is not None
         result = job.execute_in_process(
             instance=self.instance,
-            asset_selection=keys,
+            asset_selection=selected,
             run_config=QUIET,
             raise_on_error=False,
             tags={NAME: what[:LONGEST_TAG], **(tags or {})},
@@ -157,7 +157,7 @@ def run(command: Command) -> int:
     if built and (command.force or found.compared or found.leaderboard or found.report):
         before = len(command.failures)
         command.materialize(
-            "boards", [*(f"{each.name}_comparisons" for each in built), "leaderboard", "report"]
+            "boards", [*(f"{each.name}/comparisons" for each in built), "leaderboard", "report"]
         )
         if len(command.failures) > before:  # of a disk that failed, perhaps: the next run makes them again
             staleness.forget(command.study)
@@ -210,29 +210,30 @@ def _stages(command: Command, work: Sequence[Work]) -> bool:
     for assets in {frozenset(each): None for each in stale.values() if each}:
         alike = [key for key, each in stale.items() if each == assets]
         for tags, own in ranges(alike, known_models(command.instance)):
-            begun = command.materialize(_label(assets, work, own), assets, tags) or assets
+            begun = command.materialize(_label(assets, work, own), assets, tags)
+            begun = begun or {each.replace("/", "__") for each in assets}
             for each in (one for one in work if one.key in own):
-                name = f"{each.benchmark.name}_"
+                name = f"{each.benchmark.name}__"
                 each.tried |= {step.removeprefix(name) for step in begun if step.startswith(name)}
     return any(stale.values())
 
 
-def _label(assets: Collection[str], work: Sequence[Work], keys: Collection[Key]) -> str:
+def _label(assets: Collection[str], work: Sequence[Work], partitions: Collection[Key]) -> str:
     names = {each.benchmark.name for each in work}
-    own = ", ".join(sorted(name for name in names if any(each.startswith(f"{name}_") for each in assets)))
-    asked = "; ".join(f"{model} · run {run}" for model, run in sorted(keys))
+    own = ", ".join(sorted(name for name in names if any(each.startswith(f"{name}/") for each in assets)))
+    asked = "; ".join(f"{model} · run {run}" for model, run in sorted(partitions))
     return one_line(f"{own} · {asked}", 150)
 
 
 def detach(command: Command) -> int:
     """Build the items, then start a backfill per benchmark for Dagster's daemon; a sensor publishes the boards."""
     sync_partitions(command.study, command.instance)
-    keys: dict[str, list[str]] = {}
+    queued: dict[str, list[str]] = {}
     for each in work_of(command, build_items(command)):
         with command.named(each.benchmark.name):
             if each.stale():
-                keys.setdefault(each.benchmark.name, []).append(str(key_of(*each.key)))
-    for name, own in keys.items():
+                queued.setdefault(each.benchmark.name, []).append(str(key_of(*each.key)))
+    for name, own in queued.items():
         command.launched += 1
         if why := _backfill(name, own):
             command.fail(name, f"no backfill was started: {why}")
@@ -242,9 +243,9 @@ def detach(command: Command) -> int:
     return command.end("is queued")
 
 
-def _backfill(name: str, keys: Sequence[str]) -> str:
+def _backfill(name: str, partitions: Sequence[str]) -> str:
     where = ["-m", "metacog_assets.definitions", "--working-directory", os.environ["DAGSTER_HOME"]]
-    chosen = ["-j", f"ask_{name}", "--partitions", ",".join(keys), "--noprompt"]
+    chosen = ["-j", f"ask_{name}", "--partitions", ",".join(partitions), "--noprompt"]
     command = [sys.executable, "-m", "dagster", "job", "backfill", *where, *chosen]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return one_line(done.stdout.strip()[-300:]) if done.returncode else ""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import assets_of
+from metacog_assets.benchmark_assets import assets_of, keys
 from metacog_assets.graph import BENCHMARKS, BOARDS
 from metacog_assets.partitions import RUNS, Key, key_of, known_models, sync_partitions
 from metacog_assets.study_file import current_study
@@ -69,7 +69,7 @@ def batches_ended(context: dg.SensorEvaluationContext) -> Evaluated:
             stage = "transcripts" if kept.benchmark == name else "judgements"
             state = f"{batch.record.mark}:{batch.record.state}:{batch.record.remote}"
             if name in BENCHMARKS and name in study.enabled:
-                requests.append(_request([f"{name}_{stage}"], state, (kept.model, kept.run)))
+                requests.append(_request([f"{name}/{stage}"], state, (kept.model, kept.run)))
     except MetacogError as error:
         return dg.SkipReason(str(error))
     return _launched(context.instance, requests)
@@ -99,11 +99,7 @@ def _request(assets: Collection[str], state: str = "", key: Key | None = None) -
     """Return a request that is launched once for a ``state`` of what it is made from: what failed waits for a newer one."""
     partition = None if key is None else key_of(*key)
     run_key = sha256_hex(canonical_json([sorted(assets), state, partition]))
-    return dg.RunRequest(run_key=run_key, asset_selection=_keys(assets), partition_key=partition)
-
-
-def _keys(assets: Collection[str]) -> list[dg.AssetKey]:
-    return [dg.AssetKey(name) for name in sorted(assets)]
+    return dg.RunRequest(run_key=run_key, asset_selection=keys(assets), partition_key=partition)
 
 
 def _launched(instance: dg.DagsterInstance, requests: Iterable[dg.RunRequest]) -> Evaluated:
@@ -113,7 +109,7 @@ def _launched(instance: dg.DagsterInstance, requests: Iterable[dg.RunRequest]) -
     fresh = [each for each in requests if each.partition_key in known and not _tried(instance, each)]
     if not fresh:
         return dg.SkipReason("there is nothing to launch")
-    boards = _keys(BOARDS)
+    boards = keys(BOARDS)
     return dg.SensorResult(run_requests=[each for each in fresh if each.asset_selection != boards] or fresh)
 
 

@@ -16,9 +16,9 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 QUESTIONS = {
     f"metamedqa_{step}" for step in ("medqa", "screened", "glianorex", "edits", "fictional", "items")
 }
-ANSWERS = {"metamedqa_transcripts"}
-NUMBERS = {"metamedqa_responses", "metamedqa_run_estimates"}
-BOARDS = {"metamedqa_comparisons", "leaderboard", "report"}
+ANSWERS = {"metamedqa/transcripts"}
+NUMBERS = {"metamedqa/responses", "metamedqa/run_estimates"}
+BOARDS = {"metamedqa/comparisons", "leaderboard", "report"}
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Daemon:
             model, _, run = partition.partition("|")
             [(found, _)] = ranges({(model, int(run))}, [model])
             tags = dict(found)
-        keys = [dg.AssetKey(name) for name in names]
+        keys = [dg.AssetKey.from_user_string(name) for name in names]
         job = defs.resolve_implicit_job_def_def_for_assets(keys)
         assert job is not None
         return job.execute_in_process(
@@ -148,7 +148,7 @@ def test_what_fails_at_a_state_of_the_files_is_not_tried_again_at_it_and_holds_u
 ):
     assert daemon.bench.launch() == 0
     daemon.bench.write(seed=1)
-    assert {"metamedqa_run_estimates"} in daemon.tick().values()
+    assert {"metamedqa/run_estimates"} in daemon.tick().values()
     with monkeypatch.context() as patch:
         patch.setattr("metacog_assets.stages.files.score", lambda *given: 1 / 0)
         patch.setattr("metacog_assets.stages.files.read", lambda *given: 1 / 0)

@@ -29,7 +29,7 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         assert bench.launch() == WAITING
         state = read_manifest(PartitionFolder(bench.home, "metamedqa", "first", 1))
         assert state is not None and state["state"] == "waiting"
-        asked = bench.instance.get_latest_materialization_event(AssetKey("metamedqa_transcripts"))
+        asked = bench.instance.get_latest_materialization_event(AssetKey(["metamedqa", "transcripts"]))
         assert asked is None, "a partition that waits is not there yet"
         assert isinstance(tick(bench), SkipReason), "nothing has ended"
         httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
@@ -37,7 +37,7 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         found = tick(bench)
         assert isinstance(found, SensorResult) and found.run_requests is not None
         (request,) = found.run_requests
-        assert request.asset_selection == [AssetKey("metamedqa_transcripts")]
+        assert request.asset_selection == [AssetKey(["metamedqa", "transcripts"])]
         assert str(request.partition_key) == "first|1"
         assert [again.run_key for again in (tick(bench).run_requests or [])] == [request.run_key]
         assert bench.launch() == 0

@@ -18,8 +18,8 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.scoring import staleness
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-ITEMS = ["sums_sources", "sums_items"]
-RUN = ["sums_transcripts", "sums_responses", "sums_run_estimates"]
+ITEMS = ["sums/sources", "sums/items"]
+RUN = ["sums/transcripts", "sums/responses", "sums/run_estimates"]
 
 
 @dataclass
@@ -53,14 +53,14 @@ class Sums:
             [(tags, _)] = ranges({(model, 1) for model in models}, known_models(self.instance))
         return self.defs.resolve_implicit_global_asset_job_def().execute_in_process(
             instance=self.instance,
-            asset_selection=[AssetKey(name) for name in names],
+            asset_selection=[AssetKey.from_user_string(name) for name in names],
             tags=dict(tags),
             run_config=QUIET,
             raise_on_error=False,
         )
 
     def partitions(self, name: str) -> set[str]:
-        return self.instance.get_materialized_partitions(AssetKey(name))
+        return self.instance.get_materialized_partitions(AssetKey.from_user_string(name))
 
 
 def failures(result: ExecuteInProcessResult) -> list[tuple[str, str]]:
@@ -87,16 +87,16 @@ def test_the_graph_is_the_contract(sums):
         for key in graph.get_all_asset_keys()
     }
     assert edges == {
-        "sums_sources": [],
-        "sums_items": ["sums_sources"],
-        "sums_transcripts": ["sums_items"],
-        "sums_responses": ["sums_items", "sums_transcripts"],
-        "sums_run_estimates": ["sums_responses"],
-        "sums_comparisons": ["sums_run_estimates"],
+        "sums/sources": [],
+        "sums/items": ["sums/sources"],
+        "sums/transcripts": ["sums/items"],
+        "sums/responses": ["sums/items", "sums/transcripts"],
+        "sums/run_estimates": ["sums/responses"],
+        "sums/comparisons": ["sums/run_estimates"],
     }
     nodes = [graph.get(key) for key in graph.get_all_asset_keys()]
     paid = {node.key.to_user_string() for node in nodes if node.tags.get("cost") == "paid"}
-    assert paid == {"sums_transcripts"}
+    assert paid == {"sums/transcripts"}
     assert {tuple(node.owners) for node in nodes} == {("team:sums",)}
 
 
@@ -106,7 +106,7 @@ def test_all_partitions_of_a_benchmark_are_one_run(sums):
     for name in RUN:
         assert sums.partitions(name) == {"one|1", "two|1"}
     assert all(not staleness.stale_stages(sums.bench, each) for each in tasks.partitions(sums.bench))
-    assert sums.run(["sums_comparisons"]).success
+    assert sums.run(["sums/comparisons"]).success
     assert len(sums.instance.get_runs()) == 3
 
 
@@ -120,9 +120,9 @@ def test_a_partition_that_fails_is_named_and_the_others_are_kept(sums, monkeypat
     sums.run(ITEMS)
     result = sums.run(RUN, "one", "broken")
     [(step, reason)] = failures(result)
-    assert step == "sums_transcripts" and "broken, run 1" in reason and "METACOG_TEST_NO_SUCH_KEY" in reason
-    assert sums.partitions("sums_transcripts") == {"one|1"}, "what was answered beside it is materialized"
-    assert not sums.partitions("sums_responses"), "and nothing follows in the run that failed"
+    assert step == "sums__transcripts" and "broken, run 1" in reason and "METACOG_TEST_NO_SUCH_KEY" in reason
+    assert sums.partitions("sums/transcripts") == {"one|1"}, "what was answered beside it is materialized"
+    assert not sums.partitions("sums/responses"), "and nothing follows in the run that failed"
 
 
 @pytest.mark.parametrize("broken", ["table", "comparisons", "published"])
@@ -130,7 +130,7 @@ def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broke
     sums.write(broken=broken)
     sums.run(ITEMS)
     sums.run(RUN, "one", "two")
-    result = sums.run(["sums_comparisons"])
+    result = sums.run(["sums/comparisons"])
     assert result.success, "the boards follow all the same"
     [check] = result.get_asset_check_evaluations()
     assert not check.passed

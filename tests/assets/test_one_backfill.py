@@ -40,7 +40,7 @@ provider = "simulated"
 SENSORS = """{sensorsOrError(repositorySelector:
 {repositoryName: "__repository__", repositoryLocationName: "metacog_assets.definitions"})
 {... on Sensors {results {name sensorState {status}}}}}"""
-KEYS = """{assetNodes(assetKeys: [{path: ["metamedqa_transcripts"]}])
+KEYS = """{assetNodes(assetKeys: [{path: ["metamedqa", "transcripts"]}])
 {partitionKeysByDimension {name partitionKeys}}}"""
 BACKFILL = """mutation($p: LaunchBackfillParams!) {launchPartitionBackfill(backfillParams: $p)
 {__typename ... on LaunchBackfillSuccess {backfillId}}}"""
@@ -126,7 +126,7 @@ def test_a_model_added_to_the_study_stands_on_the_board_after_one_backfill(study
         )
 
     until(lambda: "newcomer" in models(), START_S, "no partition for the new model")
-    selected = {"assetSelection": [{"path": ["metamedqa_transcripts"]}], "partitionNames": ["newcomer|1"]}
+    selected = {"assetSelection": [{"path": ["metamedqa", "transcripts"]}], "partitionNames": ["newcomer|1"]}
     launched = ask(BACKFILL, p=selected)["launchPartitionBackfill"]
     assert launched["__typename"] == "LaunchBackfillSuccess", launched
     until(lambda: on_the_board(study), FOLLOW_S, "the new model never stood on the board")

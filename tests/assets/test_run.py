@@ -131,7 +131,7 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(bench, simulat
     bench.write(simulated("first"))
     assert bench.launch() == 1
     err = capfd.readouterr().err
-    assert "metamedqa_responses (first, run 1): 5 responses to 6 questions; nothing is passed on" in err
+    assert "metamedqa/responses (first, run 1): 5 responses to 6 questions; nothing is passed on" in err
     assert "Traceback" not in err
     assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
     before = bench.runs()
@@ -156,7 +156,7 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     assert bench.runs() == [BUILD, both(), BOARDS]
     err = capfd.readouterr().err
     [named] = [line for line in err.splitlines() if line.startswith("metacog: ")]
-    assert "metamedqa_comparisons" in named and "the test is broken" in named
+    assert "metamedqa/comparisons" in named and "the test is broken" in named
     assert "Traceback" not in err
     assert board_of(bench) == {"first": 1.0, "second": 1.0}
     status = f"select distinct status from comparisons where family = '{first.family}'"
@@ -217,7 +217,7 @@ def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_f
 def test_a_failure_beside_a_success_ends_with_some_failed(bench, simulated, http):
     bench.write(simulated("good"), http("locked", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
     assert bench.launch() == 7
-    asked = bench.instance.get_materialized_partitions(AssetKey("metamedqa_transcripts"))
+    asked = bench.instance.get_materialized_partitions(AssetKey(["metamedqa", "transcripts"]))
     assert asked == {"good|1"}, "what was answered beside a failure is materialized"
 
 
@@ -244,7 +244,7 @@ def test_many_failed_calls_warn_though_every_item_has_an_answer(bench, simulated
     monkeypatch.setattr(stages, "query_partition", lossy)
     bench.write(simulated("first"))
     bench.launch()
-    [last] = bench.instance.fetch_materializations(AssetKey("metamedqa_transcripts"), limit=1).records
+    [last] = bench.instance.fetch_materializations(AssetKey(["metamedqa", "transcripts"]), limit=1).records
     run = bench.instance.all_logs(last.run_id)
     checks = [
         each.dagster_event.asset_check_evaluation_data

@@ -27,15 +27,15 @@ def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(bench, ht
     assert bench.launch() == 0
     calls, kept, since = dict(provider.calls), files(bench), len(bench.runs())
     for stage, again in (
-        (Stage.SCORING, ["metamedqa_run_estimates"]),
-        (Stage.PARSING, ["metamedqa_responses", "metamedqa_run_estimates"]),
+        (Stage.SCORING, ["metamedqa__run_estimates"]),
+        (Stage.PARSING, ["metamedqa__responses", "metamedqa__run_estimates"]),
     ):
         asked = registry.load("metamedqa")
         monkeypatch.setattr(asked, "versions", {**asked.versions, stage: "new"})
         assert bench.launch() == 0
         steps = steps_of(bench, since)
         assert steps[: len(again)] == again
-        assert "leaderboard" in steps and "metamedqa_transcripts" not in steps
+        assert "leaderboard" in steps and "metamedqa__transcripts" not in steps
         assert provider.calls == calls
         assert files(bench) == kept
         since = len(bench.runs())

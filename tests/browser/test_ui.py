@@ -67,7 +67,7 @@ def test_the_graph_shows_benchmark_and_boards_and_how_far_the_models_are(page):
     for group in ("metamedqa", "boards"):
         visible(page, group).first.wait_for()
     visible(page, "metamedqa").last.click()
-    visible(page, "metamedqa_responses").first.wait_for()
+    visible(page, "responses").first.wait_for()
     visible(page, "50% filled").first.wait_for()
 
 
@@ -80,7 +80,7 @@ def test_a_person_sees_what_the_last_run_of_an_asset_found(page):
 
 
 def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study):
-    page.goto("/assets/metamedqa_transcripts")
+    page.goto("/assets/metamedqa/transcripts")
     visible(page, "dollars").first.wait_for()
     page.get_by_role("button", name="Materialize").first.click()
     dialog = page.get_by_role("dialog")

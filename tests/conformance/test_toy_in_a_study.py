@@ -105,8 +105,8 @@ def test_its_numbers_are_explained(said):
 
 def test_its_assets_are_in_the_graph(said):
     assert {
-        "sometrivia_items",
-        "sometrivia_transcripts",
-        "sometrivia_responses",
-        "sometrivia_comparisons",
+        "sometrivia/items",
+        "sometrivia/transcripts",
+        "sometrivia/responses",
+        "sometrivia/comparisons",
     } <= {*said[1]}
