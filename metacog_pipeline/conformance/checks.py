@@ -25,7 +25,7 @@ from metacog_pipeline.scoring.estimates import groups_of, measures_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.printed import fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.scoring.soundness import senseless, senseless_lines
+from metacog_pipeline.scoring.soundness import senseless
 
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 #: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.
@@ -259,7 +259,7 @@ def estimates_are_declared_and_within_range(tried: Tried) -> Iterator[str]:
     known = {measure.name for measure in measures_of(tried.benchmark)}
     if loose := sorted(set(tried.estimates["measure"]) - known):
         yield f": measure {', '.join(loose)} is on the table but not declared in measures"
-    yield from (f": {line}" for line in senseless_lines(senseless(tried.benchmark, tried.estimates)))
+    yield from (f": {line}" for line in senseless(tried.estimates))
 
 
 def measures_rest_on_what_they_declare(tried: Tried) -> Iterator[str]:

@@ -23,8 +23,6 @@ from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.sql_folder import BUILD, Project, SqlModel, SqlTest, load_project
 from metacog_pipeline.leaderboard.views import Views, data_files, refuse_torn
 
-# Views whose values lie in a declared range.
-_RANGED = {"stg_estimates", "stg_run_estimates", "stg_calibration"}
 _FACTS = """
 create temp table build_facts as select ?::varchar as id, ?::varchar as version,
     ?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables
@@ -168,8 +166,6 @@ class _Build:
             for read in model.reads:
                 self.views.ensure(read)
             connection.execute(f"create table {table} as\n{model.sql}")
-            if _RANGED & {*model.reads}:
-                _withhold(connection, table)
             columns = _described(connection, model, table)
             for test in self._due(model):
                 require_none(connection, test)
@@ -209,20 +205,6 @@ def require_none(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
         of = f"test {test.name} of {', '.join(test.reads)} ({test.file})"
         breaks = "row breaks" if count == 1 else "rows break"
         raise BrokenError(f"{of} failed: {count} {breaks} it, first {first}")
-
-
-def _withhold(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Take the number from rows whose value lies outside the declared range; their status says both.
-
-    Such a value is an error of whoever computed it. Rounding may pass a range by a hair.
-    """
-    connection.execute(
-        f"update {table} as own set estimate = null, low = null, high = null, "
-        "status = concat('outside its range: ', own.estimate, ', which is ', "
-        "coalesce('from ' || said.min, 'any number'), coalesce(' to ' || said.max, ' on')) "
-        "from declared_measures as said where own.benchmark = said.benchmark and own.measure = said.measure "
-        "and (own.estimate < said.min - 1e-9 or own.estimate > said.max + 1e-9)"
-    )
 
 
 def _make_empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:

@@ -125,7 +125,9 @@ class Views:
         served = {model.benchmark for model in (*self.project.models, *self.project.parts)}
         models, datasets = [*self.project.models], dict(self.project.datasets)
         for name in self.asked:
-            dataset = Dataset(f"stg_{name}_responses", (f"scored/{name}/**/*.parquet",), {})
+            dataset = Dataset(
+                f"stg_{name}_responses", (f"scored/{name}/**/*.parquet",), {"answer_ids": "varchar[]"}
+            )
             if name not in served and dataset.of(self.files):
                 datasets[dataset.view] = dataset
                 models.append(
@@ -133,7 +135,7 @@ class Views:
                         name=f"{name}_responses",
                         schema="detail",
                         file=f"the files of {name}",
-                        sql=f"select * exclude (answer_ids) from {dataset.view} where model in (select model from listed)\n",
+                        sql=f"select * exclude (answer_ids) from {dataset.view} semi join listed using (model)\n",
                         reads=(dataset.view, "listed"),
                         benchmark=name,
                         description=f"One row: of {dataset.patterns[0]}.",

@@ -11,10 +11,8 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import failures_in
-from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.estimates import OUTSIDE
 from metacog_pipeline.study.frames import read_frame, write_frame
-
-_HAIR = 1e-9  # rounding may pass the end of a range
 
 
 class Soundness(NamedTuple):
@@ -28,35 +26,19 @@ class Soundness(NamedTuple):
 def score_soundly(benchmark: Bound, partition: Partition) -> Soundness:
     """Score one run and check it; estimates with faults carry no digest, so the next run scores them again."""
     found = files.score(benchmark, partition)
-    odd = senseless(benchmark, found)
+    odd = list(senseless(found))
     failed = (f"a measure failed: {each}; correct its compute" for each in failures_in(found))
-    faults = (*senseless_lines(odd), *_unharmonised(partition), *failed)
+    faults = (*odd, *_unharmonised(partition), *failed)
     if faults:
         write_frame(found, files.run_estimates_path(partition), "")
-    return Soundness(found, odd.height, faults)
+    return Soundness(found, len(odd), faults)
 
 
-def senseless(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with NaN, half an interval or a reversed one, or a value outside the range of the measure."""
-    rows = [(each.name, *each.range) for each in measures_of(benchmark)]
-    schema = {"measure": pl.String, "min": pl.Float64, "max": pl.Float64}
-    bounds = pl.DataFrame(rows, schema=schema, orient="row")
-    numbers = pl.col("estimate", "low", "high").cast(pl.Float64)
-    return estimates.join(bounds, on="measure", how="left", maintain_order="left").filter(
-        pl.any_horizontal(~numbers.is_finite()).fill_null(False)
-        | (pl.col("low").is_null() != pl.col("high").is_null())
-        | (pl.col("low") > pl.col("high")).fill_null(False)
-        | (pl.col("estimate") < pl.col("min") - _HAIR).fill_null(False)
-        | (pl.col("estimate") > pl.col("max") + _HAIR).fill_null(False)
-    )
-
-
-def senseless_lines(odd: pl.DataFrame) -> Iterator[str]:
-    """Yield a line per measure of `senseless` rows, of the first of each."""
-    for row in odd.unique("measure", maintain_order=True).iter_rows(named=True):
-        low, high = row["min"], row["max"]
-        said = f"measure {row['measure']} is {row['estimate']} [{row['low']}, {row['high']}] under {row['condition']}"
-        yield f"{said}, outside {low} to {high} or no whole interval; correct its compute or the range it declares"
+def senseless(estimates: pl.DataFrame) -> Iterator[str]:
+    """Yield a line per measure whose numbers were withheld: NaN, half or reversed an interval, outside the range."""
+    odd = estimates.filter(pl.col("status").str.starts_with(OUTSIDE)).unique("measure", maintain_order=True)
+    for measure, condition, status in odd.select("measure", "condition", "status").iter_rows():
+        yield f"measure {measure} under {condition} is {status}"
 
 
 def _unharmonised(partition: Partition) -> Iterator[str]:

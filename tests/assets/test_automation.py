@@ -14,7 +14,7 @@ from tests.provider.faults import FaultPlan
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 QUESTIONS = {
-    f"metamedqa_{step}" for step in ("medqa", "screened", "glianorex", "edits", "fictional", "items")
+    f"metamedqa/{step}" for step in ("medqa", "screened", "glianorex", "edits", "fictional", "items")
 }
 ANSWERS = {"metamedqa/transcripts"}
 NUMBERS = {"metamedqa/responses", "metamedqa/run_estimates"}

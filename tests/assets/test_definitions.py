@@ -46,7 +46,7 @@ def test_the_demo_has_few_assets_in_few_groups(graph):
 
 def test_each_benchmark_is_one_group_with_its_items_and_boards_are_another(graph):
     for key, each in graph.items():
-        expected = "boards" if key in ("leaderboard", "report") else key.partition("_")[0]
+        expected = "boards" if key in ("leaderboard", "report") else key.partition("/")[0]
         assert each["group"] == expected, key
 
 

@@ -67,7 +67,7 @@ def test_what_a_build_says_of_a_table_is_what_the_file_holds(built_home):
 
 LINEAGE = {
     "estimates": {"stg_estimates"},  # not published_values, though a column of it has the same name
-    "calls": {"stg_calls"},
+    "model_drift": {"stg_calls"},
     "items": {"answers", "stg_items"},
     "metamedqa_kinds": {"metamedqa_responses"},
     "models": {"costs", "leaderboard", "stg_partitions"},

@@ -31,17 +31,3 @@ def test_models_that_tie_share_rank_and_percentile_and_stand_by_name(make_home, 
     [section] = sections(board(home))
     printed = [row[0] for row in section.table.rows]
     assert printed == (["c", "b", "a"] if ranks == (3, 2) else ["c", "a", "b"])
-
-
-def test_a_number_that_passes_its_range_by_rounding_is_shown(make_home):
-    home = make_home(dict.fromkeys("abc", "measured"), silent="abc")
-    put(home, "a", number("accuracy", 1 + 1e-12, 0.9, 1.0))
-    put(home, "b", number("accuracy", 1.1, 0.9, 1.0))
-    put(home, "c", number("accuracy", -0.1, 0.0, 0.1))
-    found = "select estimate, status from estimates where measure = 'accuracy' order by model"
-    build(home)
-    assert run_query(home, found).rows == (
-        (1 + 1e-12, "ok"),
-        (None, "outside its range: 1.1, which is from 0.0 to 1.0"),
-        (None, "outside its range: -0.1, which is from 0.0 to 1.0"),
-    )

@@ -64,7 +64,7 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_p
         "select a, b, n from comparisons where family = 'confidence_models' and measure = 'harmonised_auroc2'"
     )
     assert [tuple(row) for row in run_query(study.home, tests).rows] == [("large", "small", 8)]
-    assert run_query(study.home, "select distinct source from calls").rows == (("imported",),)
+    assert run_query(study.home, "select distinct source from transcripts").rows == (("imported",),)
 
 
 def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
