@@ -48,7 +48,7 @@ BROKEN = {
     "percent": (
         "measures = (toy.SomeTrivia.measures[0], c.Measure('confidence', 'x', "
         "lambda group: c.Estimate(75.0, None, None, 12, 'x'), words='x'))",
-        "measure confidence is 75.0 [None, None] under asked, outside 0.0 to 1.0",
+        "measure confidence under asked is outside its range: 75.0 [None, None], of a measure from 0.0 to 1.0",
     ),
     "unsure": (
         "harmonise = lambda self, responses: responses.with_columns(confidence=pl.lit(85.0), "

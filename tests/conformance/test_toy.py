@@ -98,7 +98,7 @@ def test_a_measure_out_of_range_is_named_with_its_value(toy, tmp_path):
         board = toy.c.Board()
 
     said = broken_rules(Wide, tmp_path)
-    assert "accuracy is 100.0" in said and "outside 0.0 to 1.0" in said
+    assert "is outside its range: 100.0 [" in said and "from 0.0 to 1.0" in said
 
 
 def red(benchmark: type[Any], folder: Path) -> str:
