@@ -30,7 +30,6 @@
 --   ipsative_*: the ability minus the mean of the model's own judged dimensions
 --   dominant*: the ability that is largest
 --   n_judged*: judges that graded it
---   known_answer: what became of the claim that is known to be wrong
 --   scoring: reference (as the authors' package computes) or paper (as the paper writes)
 --   condition: normal; adversarial (the consensus shown is inverted); stripped (only the two weakest analysts are shown)
 --   answered: whether it counts: all three replies could be read; where not, there are no numbers
