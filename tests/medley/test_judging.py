@@ -147,15 +147,9 @@ def test_any_reply_is_condensed_to_at_most_five_thousand_characters(value):
 
 def observed(**changes):
     first, final = build_reply(["high"] * 5, ["Because A."]), build_reply(["low"] * 5, ["Because B."])
-    told = {
-        "item_id": "PUMP_001",
-        "condition": "normal",
-        "source": "measured",
-        "status_step_a": "ok",
-        "status_b_social": "ok",
-        "reply_step_a": json.dumps(first),
-        "reply_b_social": json.dumps(final),
-    }
+    told = {"item_id": "PUMP_001", "condition": "normal", "source": "measured"}
+    told |= {"status_step_a": "ok", "status_b_social": "ok"}
+    told |= {"reply_step_a": json.dumps(first), "reply_b_social": json.dumps(final)}
     return pl.DataFrame([{**told, **changes}])
 
 
@@ -210,33 +204,25 @@ def test_no_judge_grades_its_own_family_simulated_or_not():
 def said(*entries):
     """Transcripts of judgements: (judge, case, text) and columns that differ."""
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    rows = [
-        {
-            "benchmark": BENCHMARK,
+    fixed = {
+        "benchmark": BENCHMARK,
+        "step": "judge",
+        "run": 1,
+        "status": "ok",
+        "mode": "text",
+        "source": "measured",
+    }
+    fixed |= {"latency_s": 1.0, "cost_usd": 0.5, "input_tokens": 10, "output_tokens": 3, "superseded": False}
+    fixed |= dict.fromkeys(("error_code", "error_message", "logprobs_json"))
+    rows = []
+    for number, (who, one, text, *more) in enumerate(entries):
+        about = {"item_id": one.item.item_id, "item_hash": one.digest, "condition": one.condition}
+        told = {
             "answer_id": f"id-{number}",
-            "item_id": one.item.item_id,
-            "item_hash": one.digest,
-            "condition": one.condition,
-            "step": "judge",
             "model": who.name,
-            "run": 1,
-            "status": "ok",
-            "mode": "text",
-            "text": text,
-            "source": "measured",
-            "latency_s": 1.0,
-            "cost_usd": 0.5,
-            "input_tokens": 10,
-            "output_tokens": 3,
-            "error_code": None,
-            "error_message": None,
-            "logprobs_json": None,
-            "superseded": False,
             "started_at": start + timedelta(seconds=number),
-            **(more[0] if more else {}),
         }
-        for number, (who, one, text, *more) in enumerate(entries)
-    ]
+        rows.append(fixed | about | told | {"text": text} | (more[0] if more else {}))
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -327,19 +313,11 @@ def test_other_rows_and_judgements_of_other_words_do_not_count(change):
 # --- several judges ---------------------------------------------------------------------------------------------------
 def judgements(table, source="measured", model="m"):
     """Rows from {judge: [grade of instance 1, 2, …]}; None for no grade."""
+    fixed = {"dataset": "published", "condition": "normal", "model": model, "run": 1, "reading": "strict"}
     rows = [
-        {
-            "dataset": "published",
-            "condition": "normal",
-            "model": model,
-            "run": 1,
-            "judge": name,
-            "judge_place": place,
-            "item_id": f"I{number}",
-            **dict.fromkeys(JUDGE_DIMENSIONS, value),
-            "reading": "strict",
-            "source": source,
-        }
+        fixed
+        | {"judge": name, "judge_place": place, "item_id": f"I{number}", "source": source}
+        | dict.fromkeys(JUDGE_DIMENSIONS, value)
         for place, (name, values) in enumerate(table.items())
         for number, value in enumerate(values)
     ]

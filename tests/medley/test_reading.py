@@ -105,38 +105,28 @@ def test_any_json_value_gives_a_finite_number(value):
 
 
 def call(step, text, *, item="PUMP_001", condition="normal", status="ok", minute=0, **more):
-    return {
-        "answer_id": f"{step}-{condition}-{minute}",
+    fixed = {
         "benchmark": "medley",
         "model": "m",
         "run": 1,
+        "source": "measured",
+        "mode": "text",
+        "superseded": False,
+    }
+    fixed |= {"input_tokens": 100, "output_tokens": 10, "cost_usd": 0.5, "latency_s": 2.0}
+    fixed |= {"error_code": None, "error_message": None, "started_at": START + timedelta(minutes=minute)}
+    about = {
+        "answer_id": f"{step}-{condition}-{minute}",
         "item_id": item,
         "condition": condition,
         "step": step,
-        "source": "measured",
-        "status": status,
-        "mode": "text",
-        "text": text,
-        "input_tokens": 100,
-        "output_tokens": 10,
-        "cost_usd": 0.5,
-        "latency_s": 2.0,
-        "error_code": None,
-        "error_message": None,
-        "superseded": False,
-        "started_at": START + timedelta(minutes=minute),
-        **more,
     }
+    return {**fixed, **about, "status": status, "text": text, **more}
 
 
 COLUMNS = dict.fromkeys(call("step_a", ""), pl.String) | {
-    "run": pl.Int32,
-    "input_tokens": pl.Int64,
-    "output_tokens": pl.Int64,
-    "cost_usd": pl.Float64,
-    "latency_s": pl.Float64,
-    "superseded": pl.Boolean,
-    "started_at": pl.Datetime("us", "UTC"),
+    **{"run": pl.Int32, "input_tokens": pl.Int64, "output_tokens": pl.Int64, "cost_usd": pl.Float64},
+    **{"latency_s": pl.Float64, "superseded": pl.Boolean, "started_at": pl.Datetime("us", "UTC")},
 }
 
 
@@ -224,31 +214,6 @@ def test_how_a_call_ended_is_told_apart(instance, said, status, expected):
     row = only(instance, calls)
     assert (row["status"], row["failed_step"], row["status_b_social"]) == (expected, "b_private", "ok")
     assert row["reply_b_private"] is None and row["p_c1"] is None
-
-
-def test_a_reply_that_was_cut_behind_the_end_of_its_turn_is_whole(instance, said):
-    calls = answers(said)
-    calls[1] |= {"status": "truncated", "text": f"{calls[1]['text']}<|im_end|>\n<|im_start|>user\nAnd now"}
-    whole, cut = only(instance, answers(said)), only(instance, calls)
-    assert whole["status"] == "ok"
-    assert {**cut, "answer_ids": None} == {**whole, "answer_ids": None}
-
-
-def test_what_was_not_asked_is_not_run(instance, said):
-    row = only(instance, [])
-    assert (row["status"], row["failed_step"], row["source"]) == ("not_run", "step_a", "measured")
-    assert row["answer_ids"] == [] and row["cost_usd"] is None
-    row = only(instance, answers(said)[:1])
-    assert (row["status"], row["failed_step"], row["status_step_a"]) == ("not_run", "b_private", "ok")
-
-
-def test_step_a_and_b_private_of_the_normal_condition_count_under_every_other(instance, said):
-    calls = [*answers(said), call("b_social", said["step_a"], condition="adversarial", minute=9)]
-    normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)
-    assert adversarial["status"] == "ok"
-    assert (adversarial["a_c1"], adversarial["p_c1"], adversarial["s_c1"]) == (0.80, 0.55, 0.80)
-    assert adversarial["answer_ids"][0] == normal["answer_ids"][0]
-    assert (normal["cost_usd"], adversarial["cost_usd"]) == (1.5, 0.5), "each call is counted once"
 
 
 @given(text=st.text(max_size=80) | st.text(alphabet='{}[]",:C1confidela_ \n`', max_size=80))

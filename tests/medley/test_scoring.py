@@ -50,23 +50,17 @@ def observed(reply):
             for letter, levels in zip("aps", (a, p, s), strict=True)
             for claim, level in zip(CLAIM_IDS, levels, strict=True)
         }
-        return {
+        about = {
             "benchmark": "medley",
             "dataset": instance.dataset,
             "domain": instance.domain,
-            "condition": condition,
             "model": model,
             "run": run,
-            "item_id": instance.item_id,
-            "cluster": instance.item_id,
-            "position": instance.position,
-            "is_known_answer": True,
-            "status": status,
-            "status_step_a": status,
-            "source": source,
-            **numbers,
-            **{f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)},
         }
+        about |= {"item_id": instance.item_id, "cluster": instance.item_id, "position": instance.position}
+        about |= {"condition": condition, "status": status, "status_step_a": status, "source": source}
+        texts = {f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)}
+        return {**about, "is_known_answer": True, **numbers, **texts}
 
     return row
 

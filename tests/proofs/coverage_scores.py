@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.benchmarks.medley.measures import resampled_means
+from metacog_pipeline.benchmarks.medley.measures import mean_of
 from metacog_pipeline.benchmarks.metacogbench import groups
 from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup, item_weights
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
@@ -47,7 +47,7 @@ def of_instances(
 
 def _located(values: np.ndarray) -> Found:
     made = robust.location_estimates(values, ("trimmed_mean", "median", "double_step"), seed=1)
-    mean = resampled_means(values[:, None], robust.N_BOOT, 1).estimate(0, "mean, instance bootstrap", "")
+    mean = mean_of(values, 1, "mean, instance bootstrap", "")
     return {**made, "mean_score": mean}
 
 

@@ -23,18 +23,14 @@ from metacog_pipeline.benchmark.display import Board, Column
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.medley.benchmark import Medley as Medley
 
+_COLUMNS = {
+    **{"mms": "MMS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_agreement": "judges agree", "mas": "MAS"},
+    **{"pull_crowd": "crowd pull", "pull_arguments": "argument pull"},
+    **{"adversarial_delta": "inverted", "stripped_delta": "stripped"},
+}
 BOARD = Board(
     columns=(
-        Column("mms", "MMS"),
-        Column("t1", "T1"),
-        Column("t2", "T2"),
-        Column("t3", "T3"),
-        Column("judge_agreement", "judges agree"),
-        Column("mas", "MAS"),
-        Column("pull_crowd", "crowd pull"),
-        Column("pull_arguments", "argument pull"),
-        Column("adversarial_delta", "inverted"),
-        Column("stripped_delta", "stripped"),
+        *(Column(measure, short) for measure, short in _COLUMNS.items()),
         Column("judge_share_missing", "unjudged", interval=False),
     ),
     order=(("mms",), ("resistance",), ("stripped_delta",)),

@@ -475,8 +475,7 @@ def nudges(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         if len(one) < 2:
             yield replace(row, status="fewer than two instances under both")
             continue
-        means = measures.resampled_means((one - two)[:, None], N_BOOT, benchmark.stream("items"), signed=True)
-        found = means.estimate(0, "", "")
+        found = measures.mean_of(one - two, benchmark.stream("items"), "", "", signed=True)
         p = exact.exchange_p(one - two) if len(one) <= exact.MOST_SWAPPED else None
         if p is None and found.sem:
             p = resampling.wald_p((found.value or 0.0) / found.sem, len(one) - 1)

@@ -30,9 +30,9 @@ from metacog_pipeline.benchmarks.medley.rules import MEASURES as COMPUTED
 from metacog_pipeline.benchmarks.medley.rules import Floats
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, BAD_WHEN_HIGH, DIMENSIONS, NUMBERS, TIERS
 from metacog_pipeline.scoring.estimates import COVERAGE
-from metacog_pipeline.stats import intervals, resampling
+from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
-from metacog_pipeline.stats.estimate import COUNT, OFTEN_UNDEFINED, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, location_estimates
 
 TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
@@ -103,61 +103,18 @@ def averages(group: Group) -> Averages:
     return _KEPT[group]
 
 
-# Products of matrices above this size are handed to threads that then spin for more, which costs more than it saves.
-_SMALL = 200_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Means:
-    """Means of k columns: values, instances that have one, 95 % ends ``(k, 2)``, SEM; NaN: none."""
-
-    values: Floats
-    sizes: Floats
-    ends: Floats
-    sem: Floats
-
-    def estimate(self, place: int, method: str, why: str) -> Estimate:
-        """Return the mean of one column with its interval; ``why`` is given where it has none."""
-        value, n = float(self.values[place]), int(self.sizes[place])
-        low, high = map(float, self.ends[place])
-        if n == 0 or np.isnan(value):
-            return unavailable(0, method, why)
-        if n == 1:
-            return Estimate(value, None, None, 1, method, SINGLE_ITEM)
-        if np.isnan(low):
-            return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
-        return Estimate(value, min(low, value), max(high, value), n, method, sem=float(self.sem[place]))
-
-
-def resampled_means(columns: Floats, n_boot: int, seed: int, *, signed: bool = False) -> Means:
-    """Return the means of ``columns`` ``(instances, k)``, whose NaN are left out; the same seed gives the same bytes.
+def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
+    """Return the mean of ``values`` ``(instances,)``, whose NaN are left out, with its interval; ``why`` without any.
 
     ``signed``: values that happen to be in 0..1 are no shares, so that resamples give the ends.
     """
-    table = np.asarray(columns, dtype=np.float64)
-    here = ~np.isnan(table)
-    known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
-    weights = resampling.weights(len(table), n_boot, seed)
-    partly = (sizes > 0) & (sizes < len(table))
-    drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
-    drawn[:, partly] = _product(weights, here[:, partly].astype(np.float64))
-    with np.errstate(invalid="ignore"):
-        draws = np.ascontiguousarray((_product(weights, known) / drawn).T)
-        values = known.sum(axis=0) / sizes
-    ends, sem = resampling.intervals(draws), draws.std(axis=1)
-    for row in np.flatnonzero(np.isnan(sem) & ~np.isnan(draws).all(axis=1)):
-        sem[row] = np.nanstd(draws[row])
-    for k in range(0 if signed else len(sizes)):
-        own = table[here[:, k], k]
-        if len(own) > 1 and own.min() >= 0 and own.max() <= 1:
-            found = intervals.mean(own, np.arange(len(own)))
-            ends[k] = found.low, found.high
-    return Means(values, sizes, ends, sem)
-
-
-def _product(weights: Floats, table: Floats) -> Floats:
-    step = max(1, _SMALL // max(table.size, 1))
-    return np.concatenate([weights[i : i + step] @ table for i in range(0, len(weights), step)])
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return unavailable(0, method, why)
+    if len(known) > 1 and not signed and known.min() >= 0 and known.max() <= 1:
+        return replace(intervals.mean(known, np.arange(len(known))), method=method)
+    found = location_estimates(known, ("mean",), n_boot=N_BOOT, seed=seed)["mean"]
+    return replace(found, method=method)
 
 
 # --- what is computed -------------------------------------------------------------------------------------------------
@@ -169,13 +126,12 @@ def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
         mms, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
         found = {name: _trimmed(mms[domains == domain], seed) for name, domain in BY_DOMAIN.items()}
         found = {"mms": _trimmed(mms, seed), **found}
-        means = resampled_means(_table(own.items, [TIER_NAMES.get(n, n) for n in _MEANS]), N_BOOT, seed)
-        for place, name in enumerate(_MEANS):
+        for name in _MEANS:
             method = _MEAN_KNOWN if name in KNOWN else _MEAN
             why = NOT_JUDGED if name in _JUDGED else NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
             if name == "dominant_share" and own.dominant is not None:
                 method = f"{_MEAN}; dominant: {own.dominant}"
-            found[name] = means.estimate(place, method, why)
+            found[name] = mean_of(_column(own.items, TIER_NAMES.get(name, name)), seed, method, why)
         if own.items.is_empty():
             found = {name: unavailable(0, each.method, NOTHING_SCORED) for name, each in found.items()}
         share = own.scored / group.asked if group.asked else 0.0
@@ -187,9 +143,8 @@ def _trimmed(values: Floats, seed: int) -> Estimate:
     return location_estimates(values, ("trimmed_mean",), n_boot=N_BOOT, seed=seed)["trimmed_mean"]
 
 
-def _table(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
-    none = np.full(frame.height, np.nan)
-    return np.column_stack([frame[name].to_numpy() if name in frame.columns else none for name in names])
+def _column(frame: pl.DataFrame, name: str) -> Floats:
+    return frame[name].to_numpy() if name in frame.columns else np.full(frame.height, np.nan)
 
 
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
@@ -215,32 +170,27 @@ def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -
         why = base.incomplete
     if both is None or why is not None:
         return {name: unavailable(0, _DELTA, why or NO_BASE) for name in _names(group.condition)}
-    mms, normal = both["mms"], both["normal"]
-    columns = (mms - normal, normal, both["changed_from_normal"])
-    means = resampled_means(np.column_stack(columns), N_BOOT, benchmark.stream("items"))
-    methods = (
-        _DELTA,
-        "mean MMS under normal of these instances",
-        "share of claims rated otherwise than under normal",
-    )
-    names = (*_deltas(group.condition), "changed_from_normal")
-    places = range(3 - len(names), 3)
-    found = {
-        name: means.estimate(place, methods[place], NO_BASE)
-        for place, name in zip(places, names, strict=True)
+    columns = {
+        "": (both["mms"] - both["normal"], _DELTA),
+        "_base": (both["normal"], "mean MMS under normal of these instances"),
+        "changed_from_normal": (
+            both["changed_from_normal"],
+            "share of claims rated otherwise than under normal",
+        ),
     }
+    found = {}
+    for name in (*_deltas(group.condition), "changed_from_normal"):
+        values, method = columns[name.rpartition("_delta")[2]]
+        found[name] = mean_of(values.to_numpy(), benchmark.stream("items"), method, NO_BASE)
     return found | pulled(benchmark, group.condition, arms)
 
 
 def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found:
     """Return the pulls of a condition with intervals; ``arms``: the groups of the model by condition."""
-    names, found = PULLS.get(condition, ()), {}
-    if not names:
-        return {}
-    table = _table(pulls(condition, arms), names)
-    means = resampled_means(table, N_BOOT, benchmark.stream("items"), signed=True)
-    for place, name in enumerate(names):
-        each = means.estimate(place, _PULLED, NOTHING_TURNED)
+    found = {}
+    for name in PULLS.get(condition, ()):
+        values = pulls(condition, arms)[name].to_numpy()
+        each = mean_of(values, benchmark.stream("items"), _PULLED, NOTHING_TURNED, signed=True)
         if each.low is not None and each.low == each.high and each.n < LEAST_CASES:
             # Resamples of equal values are equal: of a few that says nothing about the next one.
             each = replace(each, low=None, high=None, sem=None, status=ALL_ALIKE)

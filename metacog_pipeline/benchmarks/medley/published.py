@@ -97,9 +97,7 @@ def _place(stem: str) -> str:
 def ledger(data: Path | None = None) -> pl.DataFrame:
     """Return one row per headline claim of the paper: what follows from its tables, and what chance would give."""
     table = _sized()
-    return headlines.ledger(
-        [*_size(table), *_profiles(table), *_tiers(table), *_signs(), _followed(), *_open()]
-    )
+    return headlines.ledger([*_size(table), *_profiles(table), *_tiers(table), _followed()])
 
 
 def _sized() -> pl.DataFrame:
@@ -180,16 +178,6 @@ def _tiers(table: pl.DataFrame) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _signs() -> Iterator[Row]:
-    signs = np.sign(_table("table_s7").select("adversarial_delta", "stripped_delta").to_numpy())
-    off = int((signs[:, 0] != signs[:, 1]).sum())
-    yield claim(
-        "table S7", "two dimensions are needed to place models on the map", "models whose changes differ in sign",
-        FAILS if off < len(signs) / 2 else HOLDS, float(off), expected=f"{len(signs) / 2:g} of {len(signs)} if unrelated",
-        note=f"{off} of {len(signs)} lie off the diagonal; changes include their scoring part",
-    )  # fmt: skip
-
-
 def follower_gain(scoring: str) -> float:
     """Return T2 of a respondent that follows an inverted statistic minus T2 of one that follows the unchanged arguments.
 
@@ -220,15 +208,6 @@ def _followed() -> Row:
         expected=f"{package:+.3f} by the package's rule, which takes the mean of the analysts for the consensus",
         note="by that rule a follower of the inverted statistic moves away from the analysts, and gains",
     )  # fmt: skip
-
-
-def _open() -> Iterator[Row]:
-    missing = "rests on grades of single instances, which are announced and not found in the package"
-    for text, method in (
-        ("dimensions agree more within an ability than between abilities", "ρ within and between abilities"),
-        ("results do not depend on the map of confidences", "MMS with other maps"),
-    ):
-        yield headlines.waiting(text, method, missing, "no difference")
 
 
 PUBLISHED = Published(

@@ -227,32 +227,26 @@ Response: type = make_dataclass(
 
 
 class _Reading(NamedTuple):
-    """What one step says. ``confidences`` are numbers of the reference map; ``reply`` the parsed object."""
+    """What one step says: the parsed reply as JSON, and numbers of the reference map."""
 
     status: str
     reason: str | None = None
+    reply: str | None = None
     confidences: tuple[float | None, ...] = (None,) * len(CLAIM_IDS)
-    reply: dict[str, Any] | None = None
-    text: str = ""
+    overall: float | None = None
 
 
 def parse(item: Instance, calls: Calls) -> Any:
     """Return the reading of one instance's calls."""
-    read = {}
-    for step in STEPS:
+    read: dict[str, _Reading] = {}
+    columns: dict[str, Any] = {}
+    for step, names in zip(STEPS, RATED.values(), strict=True):
         cut = ended(calls.get(step))
         read[step] = _reading(item, reply_text(calls, step)) if cut is None else _Reading(*cut)
+        columns |= dict(zip(names, read[step].confidences, strict=True))
+        columns |= {f"status_{step}": read[step].status, f"reply_{step}": read[step].reply}
     failed = next((step for step, reading in read.items() if reading.status != "ok"), None)
     worst = read[failed or STEPS[0]]
-    stated = (read[STEPS[0]].reply or {}).get("overall_confidence")
-    rated = (reading.confidences for reading in read.values())
-    columns: dict[str, Any] = {
-        name: value
-        for names, values in zip(RATED.values(), rated, strict=True)
-        for name, value in zip(names, values, strict=True)
-    }
-    for step, reading in read.items():
-        columns |= {f"status_{step}": reading.status, f"reply_{step}": _json(reading)}
     return Response(
         **columns,
         domain=item.domain,
@@ -260,19 +254,24 @@ def parse(item: Instance, calls: Calls) -> Any:
         status=worst.status,
         reason=worst.reason,
         failed_step=failed,
-        overall_confidence=None if stated is None else confidence_number(stated),
+        overall_confidence=read[STEPS[0]].overall,
     )
 
 
 @functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once
 def _reading(item: Instance, text: str) -> _Reading:
     reply = parse_reply(text)
-    why = unreadable(item, reply, text)
-    if why is not None:
-        return _Reading(UNPARSED, f"the reply {why}", reply=reply, text=text)
+    try:
+        kept = json.dumps(reply)
+    except RecursionError:  # nested too deeply to be written
+        kept = json.dumps({"_parse_error": True, "_raw": text})
+    stated = reply.get("overall_confidence")
+    overall = None if stated is None else confidence_number(stated)
+    if (why := unreadable(item, reply, text)) is not None:
+        return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
     texts = {claim.claim_id: claim.claim_text for claim in item.claims}
     rated = tuple(claim_confidence(reply, claim, texts.get(claim, "")) for claim in CLAIM_IDS)
-    return _Reading("ok", None, rated, reply, text)
+    return _Reading("ok", None, kept, rated, overall)
 
 
 def unreadable(item: Instance, reply: object, text: str) -> str | None:
@@ -283,13 +282,6 @@ def unreadable(item: Instance, reply: object, text: str) -> str | None:
     if all(claim_item(reply, claim, texts.get(claim, "")) is None for claim in CLAIM_IDS):
         return "rates none of C1 to C5"
     return None
-
-
-def _json(reading: _Reading) -> str | None:
-    try:
-        return None if reading.reply is None else json.dumps(reading.reply)
-    except RecursionError:  # nested too deeply to be written
-        return json.dumps({"_parse_error": True, "_raw": reading.text})
 
 
 def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -19,7 +18,7 @@ from metacog_pipeline.benchmarks.medley.scores import ABILITIES, strengths
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, maps, pieces, printed
 from metacog_pipeline.report.exhibits import PRINTED, Column
-from metacog_pipeline.report.figures import Point, intervals
+from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
@@ -114,24 +113,6 @@ def cognitive_map(home: Home) -> Markup:
     return pieces.paragraph(_MAP, "soft") + pieces.joined(found, "No values yet.")
 
 
-def ranks(home: Home) -> Markup:
-    """Return the rank of each with its interval."""
-    found = rows(
-        home,
-        "select source, scoring, model, value, low, high, n from comparisons where benchmark = 'medley' "
-        "and family = 'rank' and value is not null order by source, scoring, value, model",
-    )
-    figures = []
-    for (world, scoring), group in groupby(found, key=lambda row: row[:2]):
-        title, own = WORLDS[world], list(group)
-        points = [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None]
-        drawn = intervals(points, x=f"rank by MMS, {title.lower()}, {scoring}")
-        said = "central 95 % of the ranks when instances are drawn again"
-        n, caption = pieces.counted((row[6] for row in own), "instances"), f"{title}, scored as {scoring}"
-        figures.append(pieces.figure(drawn, f"{caption}: the rank of each.", n=n, method=said))
-    return pieces.joined([pieces.grid(figures)], "No values yet.")
-
-
 def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
     found = [each for each in (printed.ledger(home, BENCHMARK), family(home, "size_slope")) if each]
@@ -140,7 +121,6 @@ def headline_claims(home: Home) -> Markup:
 
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
-    Section("How sure the ranks are", ranks),
     Section("Headline claims", headline_claims),
 )
 

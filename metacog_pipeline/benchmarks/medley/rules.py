@@ -30,6 +30,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -247,37 +248,14 @@ def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class Batch(SimpleNamespace):
     """Replies and constants of N instances with at most C claims; NaN means "not there".
 
     ``(N, C)``: confidences ``a``, ``p``, ``s``, ``minimal`` and the rows of `Panel`; ``wrong`` includes every claim of an
-    instance shown with an inverted consensus. ``(N,)``: analysts shown; claim entries of B-social with a readable
-    confidence, how many of them hedge, and their population variance; what `_spoken` returns.
+    instance shown with an inverted consensus. ``(N,)``: ``has_minimal``; ``n_analysts`` shown; ``n_items``, the claim
+    entries of B-social with a readable confidence, ``n_hedged`` of these, their population ``confidence_variance``;
+    ``specificity``, ``overlap`` and ``phrases`` as `_spoken` returns them.
     """
-
-    a: Floats
-    p: Floats
-    s: Floats
-    minimal: Floats
-    has_minimal: Bools
-    jsd: Floats
-    consensus: Floats
-    weight: Floats
-    mean: Floats
-    supporting: Floats
-    opposed: Floats
-    high_strength: Bools
-    high_jsd: Bools
-    wrong: Bools
-    is_claim: Bools
-    n_analysts: Floats
-    n_items: Floats
-    n_hedged: Floats
-    confidence_variance: Floats
-    specificity: Floats
-    overlap: Floats
-    phrases: Floats
 
 
 def batch_of(
