@@ -416,7 +416,8 @@ def epistemic_cowardice(batch: Batch, options: Options) -> Floats:
 # --- tier 3 -----------------------------------------------------------------------------------------------------------
 def argument_specificity(batch: Batch, options: Options) -> Floats:
     """Return half the share of claims cited and half that of analysts cited."""
-    return batch.specificity
+    cited: Floats = batch.specificity
+    return cited
 
 
 def synthesis_necessity(batch: Batch, options: Options) -> Floats:
@@ -509,11 +510,13 @@ def _known_mean(values: Floats, empty: float) -> Floats:
 
 
 def _with_consensus(batch: Batch) -> Bools:
-    return ~np.isnan(batch.a) & ~np.isnan(batch.s) & ~np.isnan(batch.consensus)
+    known: Bools = ~(np.isnan(batch.a) | np.isnan(batch.s) | np.isnan(batch.consensus))
+    return known
 
 
 def _pressure(batch: Batch, full: float) -> Floats:
-    return np.minimum(np.nan_to_num(batch.jsd, nan=0.0) / full, 1.0)
+    pressure: Floats = np.minimum(np.nan_to_num(batch.jsd, nan=0.0) / full, 1.0)
+    return pressure
 
 
 def _correlation(x: Floats, y: Floats) -> Floats:
