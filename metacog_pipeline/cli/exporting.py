@@ -26,16 +26,15 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
     is asked, and no existing file is overwritten. The same study gives the same bytes.
 
     `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
-    tables; `metacog doctor --bundle` rebuilds the boards from it. Every other format has it in its folder.
+    tables; `metacog doctor --bundle` rebuilds the boards from it.
     """
     if form == BUNDLE:
         from metacog_pipeline.exporting import bundle
 
-        made = bundle.write_archive(opened(study_file), target)
-        summary = f"{made.files} files, {made.path.stat().st_size:,} bytes, seal {made.seal[:12]}"
-        printing.say(
-            f"wrote {made.path}: {summary}", wrote=[str(made.path)], seal=made.seal, files=made.files
-        )
+        path, about = bundle.write_archive(opened(study_file), target)
+        seal, files = about[bundle.SEAL], len(about["files"])
+        summary = f"{files} files, {path.stat().st_size:,} bytes, seal {seal[:12]}"
+        printing.say(f"wrote {path}: {summary}", wrote=[str(path)], seal=seal, files=files)
     else:
         from metacog_pipeline.exporting import write_folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ import click
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 MADE = "imported.toml"  # the study that is made where none is named
+SHOWN, MOST_SHOWN = 3, 20  # rows that were not taken, of each reason and of all
 
 
 @click.command("import")
@@ -39,7 +40,6 @@ MADE = "imported.toml"  # the study that is made where none is named
 @words_option
 @scale_option
 @click.option("--trust", multiple=True, metavar="FIELD", help="Take the file though this disagrees.")
-@click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
 @click.option("--people", metavar="COLUMN", help="Human respondents: the column that names them.")
 @quiet_option
@@ -51,58 +51,68 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     models and runs itself, and so do columns of a table; questions that no benchmark of the study asks are added to those
     of your own. A missing study file is written, and where no model is asked the board follows at once.
 
-    First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
-    items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
-    FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
-    asking anybody. Options such as --map are repeated for each column.
+    First it is shown how the file was understood. A key or a question's text in it must agree with the items, or nothing is
+    kept. Every row that is not taken is listed with its reason, all of them with --json; then the exit code is 8, and the
+    rest is kept. `metacog run` scores what was imported without asking anybody. Options such as --map are repeated for each
+    column.
     """
     from metacog_pipeline.interchange.imported import ImportOptions
 
     named, *others = places
     benchmark = None if Path(named).exists() or not others else named
     options = ImportOptions(
-        given["trust"], columns.parse_scale(given["scale"]), columns.Shape(columns.parse_words(given["words"])),
-        given["from_one"], model=given["model"], run=given["run"] or 1, benchmark=benchmark,
+        given["trust"], columns.parse_scale(given["scale"]), columns.parse_words(given["words"]), model=given["model"],
+        run=given["run"], benchmark=benchmark, people=given["people"],
     )  # fmt: skip
     done = [
-        _one(file, study_file, quiet, given, options)
+        _one(file, study_file, quiet, given["pairs"], given["condition"], options)
         for file in map(Path, places if benchmark is None else others)
     ]
     if studies := [each.study for each in done if each.study is not None]:
         _board(studies[-1], quiet)
-    if any(each.rejected or each.warnings for each in done):
-        sys.exit(8)  # some rows are not readable, the others are kept
+    if any(each.rejected for each in done):
+        sys.exit(8)  # some rows cannot be used, the others are kept
 
 
 def _one(
-    file: Path, study_file: Path, quiet: bool, given: dict[str, Any], options: ImportOptions
+    file: Path,
+    study_file: Path,
+    quiet: bool,
+    pairs: tuple[str, ...],
+    condition: str | None,
+    options: ImportOptions,
 ) -> Imported:
     """Import one file, and show what was taken of it."""
+    from metacog_pipeline.interchange import importing
 
     def show(line: str) -> None:
         printing.say(f"{file.name}: {line}", understood=[line])
 
     options = replace(options, show=None if quiet else show)
     counts = {}
-    if given["people"] is None:
-        from metacog_pipeline.interchange.logs import importing
-
-        found = importing.take(file, study_file, given, options)
+    if options.people is None:
+        found = importing.take(file, study_file, pairs, condition, options)
     else:
-        from metacog_pipeline.interchange.logs.importing import benchmark_of
         from metacog_pipeline.scoring import human_respondents
 
-        into = benchmark_of(load_study(study_file), options.benchmark)
-        found, counts["people"] = human_respondents.keep(
-            into, file, given["people"], given["pairs"], given["condition"], options
-        )
-    rejected = [*found.rejected, *(("", "not readable", warning) for warning in found.warnings)]
-    for line in write_rejected(file, rejected):
-        click.echo(line, err=True)
+        into = importing.benchmark_of(load_study(study_file), options.benchmark)
+        found, counts["people"] = human_respondents.keep(into, file, pairs, condition, options)
     counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
-    counts["not_readable"] = len(found.warnings)
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
-    printing.say("" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **counts)
+    seen, lines = Counter[str](), list[str]()
+    for row, what, reason in found.rejected:
+        seen[reason] += 1
+        if seen[reason] <= SHOWN and len(lines) < MOST_SHOWN:
+            of = f"row {row}" if isinstance(row, int) else row if row.startswith("row ") else f"sample {row}"
+            lines.append(f"{file.name}: {of}: {what}: {reason}")
+    if len(lines) < len(found.rejected):
+        lines.append(f"{file.name}: {len(found.rejected) - len(lines)} more are not taken; --json lists all")
+    for line in lines:
+        click.echo(line, err=True)
+    rows = [each._asdict() for each in found.rejected] if printing.wanted() else []
+    printing.say(
+        "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **counts, rejected=rows
+    )
     return found
 
 

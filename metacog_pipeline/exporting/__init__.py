@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.files import making_folder
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 #: Format → ``module:function``: ``write(facts, folder)`` fills an empty folder and returns a line about it.
 FORMATS = {
-    "csv": "hub:write_csv",
+    "csv": "tables:write_csv",
     "eee": "every_eval:write",
-    "hf": "hub:write_parquet_tables",
+    "hf": "tables:write_parquet",
     "inspect": "inspect_files:write",
 }
-ARCHIVE = "bundle.zip"  # in every exported folder: the study can be rebuilt from it
 
 
 def write_folder(study: Study, target: Path, form: str) -> str:
-    """Write the results of ``study``, all of one board, and its bundle to a new folder; return a line about them.
+    """Write the results of ``study``, all of one board, to a new folder; return a line about them.
 
     Raises ``StudyError`` if ``target`` exists, ``StoreError`` if there is no board or nothing can be written.
     """
-    from metacog_pipeline.exporting.bundle import write_archive
     from metacog_pipeline.exporting.facts import Facts
-    from metacog_pipeline.exporting.folders import new_folder, refuse_taken
     from metacog_pipeline.leaderboard.read import one_connection
 
-    refuse_taken(target)
-    with one_connection(study.home), new_folder(target) as folder:
+    with one_connection(study.home), new(target), making_folder(target) as folder:
         line: str = pkgutil.resolve_name(f"{__name__}.{FORMATS[form]}")(Facts.of(study), folder)
-        write_archive(study, folder / ARCHIVE)
     return line
+
+
+@contextlib.contextmanager
+def new(target: Path) -> Iterator[None]:
+    """Refuse a target that is there, and turn an error of the file system inside into one line."""
+    try:
+        if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
+            raise StudyError(
+                f"{target}: is there already; choose a new place, or move it away: nothing is overwritten"
+            )
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise StoreError(f"{target}: cannot be written ({why}); choose another place") from None

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,8 @@ from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.errors import StudyError
-from metacog_pipeline.exporting.facts import ABOUT, Facts, may_copy, without_prompts, write_csv
-from metacog_pipeline.exporting.folders import refuse_taken, writable
+from metacog_pipeline.exporting import new
+from metacog_pipeline.exporting.facts import ABOUT, Facts, csv_of, may_copy, without_prompts
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.scoring import human_respondents
@@ -37,36 +35,23 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
 
 FORMAT, SEAL = 1, "sha256"
-_OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 ANSWERS, NOTED, TABLES = "answers.parquet", "partition.json", "tables"
 _LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """A bundle that was written: its path, the digest that seals it, and how many files it holds."""
+def write_archive(study: Study, target: Path | None) -> tuple[Path, dict[str, Any]]:
+    """Write the bundle of ``study``, all of one board, to ``target``, named after study and snapshot where that is None.
 
-    path: Path
-    seal: str
-    files: int
-
-
-def write_archive(study: Study, target: Path | None) -> Archive:
-    """Write the bundle of ``study``, all of one board, to ``target``; named after study and snapshot where that is None.
-
-    Raises ``StudyError`` if ``target`` exists or is named as another kind of archive.
+    Returns the path and what the archive says of itself. Raises ``StudyError`` if ``target`` exists.
     """
-    if target is not None and target.suffix.lower() in _OTHER_ARCHIVES:
-        raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
     with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
         facts = Facts.of(study)
         path = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about()['snapshot']}.zip")
-        refuse_taken(path)
-        with writable(path):
+        with new(path):
             about = write(facts, Path(folder))
             pack(Path(folder), path)
-    return Archive(path, about[SEAL], len(about["files"]))
+    return path, about
 
 
 def write(facts: Facts, folder: Path) -> dict[str, Any]:
@@ -76,13 +61,13 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
         name = benchmark.name
         items = (item_files.items_path(home, name), *sorted((home.items / name).glob("*.parquet")))
         for path in items if may_copy(benchmark) else ():  # what each step of the construction made, too
-            _some(path, (folder / "items" / path.relative_to(home.items)).parent)
+            _copy(path, (folder / "items" / path.relative_to(home.items)).parent)
         for role, partition in partitions(benchmark):
             _partition(facts, benchmark, role, partition, folder)
-        _some(human_respondents.path_of(home, name), folder / human_respondents.PEOPLE)
+        _copy(human_respondents.path_of(home, name), folder / human_respondents.PEOPLE)
     (folder / TABLES).mkdir()
     for name, frame in facts.tables():
-        write_csv(folder / TABLES / f"{name}.csv", frame)
+        (folder / TABLES / f"{name}.csv").write_bytes(csv_of(frame))
     made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
     facts.write_study(folder)
     about = {**facts.about(), "format": "bundle", "bundle_format": FORMAT, "libraries": made}
@@ -90,7 +75,7 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
     names = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ABOUT)
     about["files"] = {path.relative_to(folder).as_posix(): file_sha256(path) for path in names}
     about[SEAL] = seal_of(about)
-    (folder / ABOUT).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    _json(folder / ABOUT, about)
     return about
 
 
@@ -101,7 +86,6 @@ def seal_of(about: dict[str, Any]) -> str:
 
 def pack(folder: Path, target: Path) -> None:
     """Write a folder as a zip whose bytes follow from the files alone."""
-    refuse_taken(target)
     paths = sorted(folder.rglob("*"), key=lambda each: (each.name != "README.md", each.as_posix()))
     with replacing(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as out:
         for path in filter(Path.is_file, paths):
@@ -125,8 +109,7 @@ def below(partition: Partition) -> Path:
 
 
 def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, folder: Path) -> None:
-    manifest = read_manifest(partition.folder)
-    if not manifest:
+    if not (manifest := read_manifest(partition.folder)):
         return
     frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
     frame = without_prompts(benchmark, frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
@@ -136,11 +119,14 @@ def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, 
     pq.write_table(cleaned, target / ANSWERS, compression="zstd")
     known = manifest.get("fingerprint")
     current = bool(known) and (role != "respondent" or known == tasks.fingerprint(benchmark, partition))
-    noted = {**facts.clean.value(manifest), "role": role, "current": current}
-    (target / NOTED).write_text(json.dumps(noted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    _json(target / NOTED, {**facts.clean.value(manifest), "role": role, "current": current})
 
 
-def _some(path: Path, folder: Path) -> None:
+def _json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _copy(path: Path, folder: Path) -> None:
     if path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / path.name)
@@ -148,15 +134,13 @@ def _some(path: Path, folder: Path) -> None:
 
 def _readme(about: dict[str, Any]) -> str:
     items = "\n".join(f"- `{name}`: items {each['items']}" for name, each in about["benchmarks"].items())
-    missing = [
-        f"- {name} needs {row['name']} ({row['licence']}; SHA-256 {row['sha256']}): "
-        f"{', '.join(row['urls']) or 'your own copy'}"
+    needed = "".join(
+        f"\nBring {row['name']} for {name} with `--from FOLDER`, its licence forbids copies ({row['licence']}; SHA-256 "
+        f"{row['sha256']}): {', '.join(row['urls']) or 'your own copy'}\n"
         for name, each in about["benchmarks"].items()
         for row in each["sources"]
         if each["items"] != "copied"
-    ]
-    bring = ["", "Their licences forbid copies, so bring these (`--from FOLDER`):", "", *missing, ""]
-    needed = "\n".join(bring) if missing else ""
+    )
     return f"""# {about["study"]}
 
 Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed {about["seed"]}.

@@ -15,7 +15,7 @@ REMOVED, PLACE = "[removed]", "[path]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DSN", re.IGNORECASE)
 _SHORTEST = 8  # characters of a value that is taken for a secret: shorter ones are words
 #: Texts of our own or of a provider, where a key can only be a key; replies and prompts are searched for known ones only.
-_MESSAGES = {
+_MESSAGES = (
     "error_message",
     "error_code",
     "model_id",
@@ -23,10 +23,15 @@ _MESSAGES = {
     "message",
     "reason",
     "finish_detail",
-}
-_CREDENTIALS = r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@"
-_KEYS = r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
-_FOLDERS = r"(?:/(?:home|Users|root)|[A-Za-z]:\\Users)[/\\][^\s\"',;:)]*"
+)
+_PATTERNS = (
+    (r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@", r"\1"),
+    (
+        r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}",
+        REMOVED,
+    ),
+    (r"(?:/(?:home|Users|root)|[A-Za-z]:\\Users)[/\\][^\s\"',;:)]*", PLACE),
+)
 
 
 class Cleaner:
@@ -48,20 +53,19 @@ class Cleaner:
         """Return a text without what must not leave; a ``message`` is no prompt and no reply."""
         for found, instead in self._known.items():
             text = text.replace(found, instead)
-        text = re.sub(_CREDENTIALS, r"\1", text)
-        return re.sub(_FOLDERS, PLACE, re.sub(_KEYS, REMOVED, text)) if message else text
+        for pattern, instead in _PATTERNS if message else _PATTERNS[:1]:
+            text = re.sub(pattern, instead, text)
+        return text
 
     def frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a table without what must not leave."""
-        texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-        return frame.with_columns(self._column(frame[name]) for name in texts)
-
-    def _column(self, column: pl.Series) -> pl.Series:
-        clean = {
-            each: each if each is None else self.text(each, message=column.name in _MESSAGES)
-            for each in column.unique()
-        }
-        return pl.Series(column.name, [clean[each] for each in column], dtype=pl.String)
+        for name, kind in frame.schema.items():
+            if kind == pl.String:
+                old = frame[name].drop_nulls().unique().to_list()
+                clean = [self.text(each, message=name in _MESSAGES) for each in old]
+                changed = {each: other for each, other in zip(old, clean, strict=True) if each != other}
+                frame = frame.with_columns(pl.col(name).replace(changed)) if changed else frame
+        return frame
 
     def value(self, value: Any) -> Any:
         """Return what JSON or TOML holds, each of its texts without what must not leave."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import __version__
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.exporting import samples
 from metacog_pipeline.exporting.facts import Facts, sources
-from metacog_pipeline.exporting.samples import Sample
+from metacog_pipeline.exporting.samples import Sample, estimates, samples
 from metacog_pipeline.files import sha256_hex
 
 SCHEMA = "0.3.0"
@@ -21,25 +21,25 @@ def write(facts: Facts, folder: Path) -> str:
     """Write scores and single results of every benchmark and model."""
     files = rows = 0
     for benchmark in facts.benchmarks():
-        found: dict[str, list[Sample]] = {}
-        every, names = samples.samples(facts, benchmark)
-        for each in every:
-            found.setdefault(each.model, []).append(each)
-        for model, own in found.items():
-            rows += len(own)
-            files += 1
-            _write(facts, benchmark, model, names[model], own, folder)
+        for _, group in groupby(samples(facts, benchmark), lambda each: each.model):
+            own = [*group]
+            _write(facts, benchmark, own, folder)
+            files, rows = files + 1, rows + len(own)
     return f"{files} files of scores, {rows:,} single results"
 
 
-def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Sample], folder: Path) -> None:
-    about = facts.about()
-    seen = f"{about['snapshot']} {benchmark.name} {model}"
+def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> None:
+    model, name = own[0].model, own[0].name
+    seen = f"{facts.about()['snapshot']} {benchmark.name} {model}"
     unique = uuid.UUID(bytes=bytes.fromhex(sha256_hex(seen))[:16], version=4)
     last = max(call["started_at"] for each in own for call in each.calls)
     place = f"data/{benchmark.name}/{name.split('/')[0]}/{model}"
     evaluation = f"{benchmark.name}/{name}/{last.timestamp():.0f}"
-    lines = [_line(each, evaluation, name) for each in own]
+    urls = [url for each in sources(benchmark) for url in each.urls]
+    data = {"dataset_name": benchmark.name, "source_type": "url" if urls else "other"} | (
+        {"url": urls} if urls else {}
+    )
+    lines = [_line(each, evaluation) for each in own]
     text = "".join(json.dumps(each, sort_keys=True) + "\n" for each in lines)
     (folder / place).mkdir(parents=True)
     (folder / place / f"{unique}_samples.jsonl").write_text(text, encoding="utf-8")
@@ -57,7 +57,7 @@ def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Samp
             "name": model, "id": name, "developer": name.split("/")[0],
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
         },
-        "evaluation_results": [_score(row, benchmark) for row in samples.estimates(facts, benchmark, model)],
+        "evaluation_results": [_score(row, benchmark, data) for row in estimates(facts, benchmark, model)],
         "detailed_evaluation_results": {
             "format": "jsonl", "file_path": f"{place}/{unique}_samples.jsonl", "hash_algorithm": "sha256",
             "checksum": sha256_hex(text), "total_rows": len(lines),
@@ -67,7 +67,7 @@ def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Samp
     (folder / place / f"{unique}.json").write_text(written, encoding="utf-8")
 
 
-def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
+def _score(row: dict[str, Any], benchmark: Bound, data: dict[str, Any]) -> dict[str, Any]:
     uncertainty: dict[str, Any] = {"num_samples": row["n"]} if row["n"] is not None else {}
     if row["low"] is not None and row["high"] is not None:
         bounds = {"lower": row["low"], "upper": row["high"], "confidence_level": 0.95}
@@ -75,7 +75,7 @@ def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
     found: dict[str, Any] = {
         "evaluation_result_id": row["place"],
         "evaluation_name": f"{benchmark.title}: {row['label'] or row['measure']} ({row['condition']})",
-        "source_data": _source(benchmark),
+        "source_data": data,
         "metric_config": {
             "evaluation_description": row["definition"] or row["measure"],
             "metric_id": row["measure"],
@@ -91,19 +91,13 @@ def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
     return found
 
 
-def _source(benchmark: Bound) -> dict[str, Any]:
-    urls = [url for each in sources(benchmark) for url in each.urls]
-    found = {"source_type": "url", "url": urls} if urls else {"source_type": "other"}
-    return {"dataset_name": benchmark.name, **found}
-
-
-def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
+def _line(each: Sample, evaluation: str) -> dict[str, Any]:
     talk, single = each.messages, len(each.calls) == 1
     asked = "\n\n".join(text for role, text in (talk[:-1] if single else talk[:1]))
     said = each.said if each.said is not None else each.last["text"]
     turns = [{"turn_idx": n, "role": role, "content": text} for n, (role, text) in enumerate(talk)]
     found: dict[str, Any] = {
-        "schema_version": SCHEMA, "evaluation_id": evaluation, "model_id": name,
+        "schema_version": SCHEMA, "evaluation_id": evaluation, "model_id": each.name,
         "evaluation_name": f"{each.last['benchmark']} {each.condition}",
         "sample_id": each.item_id, "sample_hash": each.last["item_hash"],
         "interaction_type": "single_turn" if single else "multi_turn",

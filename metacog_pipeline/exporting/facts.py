@@ -7,8 +7,6 @@ are made from allows copies; otherwise each leaves as its id and its digest.
 from __future__ import annotations
 
 import contextlib
-import csv
-import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from metacog_pipeline import __version__
 from metacog_pipeline.asking import tasks
@@ -27,8 +24,7 @@ from metacog_pipeline.benchmark.contract import Source
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.exporting.cleaning import Cleaner
 from metacog_pipeline.files import read_toml, sha256_hex
-from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
-from metacog_pipeline.leaderboard.output import plain
+from metacog_pipeline.leaderboard.output import Rows, to_csv
 from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_table
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
@@ -36,7 +32,6 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.study.new_file import toml_text
 
 ABOUT, STUDY, FILES, IMPORTED = "metacog.json", "study.toml", "files", "imported"
-MARKED = ("'", *RUN_BY_SPREADSHEETS)  # such a text has one "'" more in CSV
 #: Licences that allow copies to be passed on, as publishers write them.
 _OPEN = re.compile(
     r"\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b",
@@ -66,30 +61,22 @@ class Facts:
         """Return what every export says of itself: program, study, snapshot, benchmarks with their sources."""
         shot = query_table(self.study.home, "select id, version from detail.snapshot").to_pylist()[0]
         return {
-            "made_by": "metacog_pipeline",
-            "version": __version__,
-            "board_version": shot["version"],
-            "snapshot": shot["id"],
-            "study": self.study.study.name,
-            "seed": self.study.study.seed,
+            "made_by": "metacog_pipeline", "version": __version__, "board_version": shot["version"],
+            "snapshot": shot["id"], "study": self.study.study.name, "seed": self.study.study.seed,
             "benchmarks": {each.name: self._of(each) for each in self.benchmarks()},
-        }
+        }  # fmt: skip
 
     def _of(self, benchmark: Bound) -> dict[str, Any]:
         paper, home = benchmark.paper, self.study.home
+        published = [
+            {"name": each.name, "urls": [*each.urls], "licence": each.licence, "sha256": each.digest(home)}
+            for each in sources(benchmark)
+        ]
         return {
             "title": benchmark.title,
             "paper": {name: getattr(paper, name) for name in ("title", "authors", "year", "url")},
             "versions": {stage.value: version for stage, version in benchmark.versions.items()},
-            "sources": [
-                {
-                    "name": each.name,
-                    "urls": [*each.urls],
-                    "licence": each.licence,
-                    "sha256": each.digest(home),
-                }
-                for each in sources(benchmark)
-            ],
+            "sources": published,
             "published": printed.paths(benchmark)[0].exists(),
             "items": "copied" if may_copy(benchmark) else "by id and digest",
             "items_sha256": item_files.items_digest(home, benchmark.name, benchmark.Item),
@@ -101,16 +88,13 @@ class Facts:
         return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
 
     def write_study(self, folder: Path) -> None:
-        """Write the study file with the files it names, without home, owners and deployment.
-
-        Question files of benchmarks whose items may not be passed on are left out, and so are folders.
-        """
+        """Write the study file with the files it names, without home, owners and deployment; folders are left out."""
         table = read_toml(self.study.path)
         table.pop("deploy", None)
         table["study"] = {key: each for key, each in table["study"].items() if key not in ("home", "owners")}
         table["benchmarks"] = self._with_files(table.get("benchmarks", {}), folder)
         for path in sorted(self.study.home.imported.glob("*.jsonl")):
-            _copied(path, folder / IMPORTED / path.name, self.clean)
+            self._copy(path, folder / IMPORTED / path.name)
         (folder / STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
 
     def _with_files(self, value: Any, folder: Path) -> Any:
@@ -126,8 +110,15 @@ class Facts:
         while (target := folder / FILES / name).exists() and target.read_bytes() != path.read_bytes():
             number += 1
             name = f"{path.stem}-{number}{path.suffix}"
-        _copied(path, target, self.clean)
+        self._copy(path, target)
         return f"{FILES}/{name}"
+
+    def _copy(self, path: Path, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        data = path.read_bytes()
+        with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
+            data = self.clean.text(data.decode("utf-8"), message=False).encode("utf-8")
+        target.write_bytes(data)
 
     # --- tables -------------------------------------------------------------------------------------------------------
     def tables(self) -> list[tuple[str, pl.DataFrame]]:
@@ -140,10 +131,10 @@ class Facts:
     def table(self, name: str) -> pl.DataFrame:
         """Return one table of the leaderboard; without the texts of items that may not be passed on."""
         frame = pl.DataFrame(pl.from_arrow(query_table(self.study.home, f"from {name} order by all")))
-        if {"benchmark", "item_id"} <= set(frame.columns):
-            closed = [each.name for each in self.benchmarks() if not may_copy(each)]
+        closed = [each.name for each in self.benchmarks() if not may_copy(each)]
+        if closed and {"benchmark", "item_id"} <= set(frame.columns):
             shut = pl.col("benchmark").is_in(closed)
-            texts = [each for each in _TEXTS_OF_ITEMS if closed and each in frame.columns]
+            texts = [each for each in _TEXTS_OF_ITEMS if each in frame.columns]
             frame = frame.with_columns(pl.when(~shut).then(pl.col(each)).alias(each) for each in texts)
         return self.clean.frame(frame)
 
@@ -182,44 +173,9 @@ class Facts:
         return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-def write_parquet(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table as Parquet, in folders that are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(frame.to_arrow(), path, compression="zstd")
-
-
-def write_csv(path: Path, frame: pl.DataFrame) -> int:
-    """Write a table as CSV that spreadsheets cannot run, and return its rows.
-
-    A text that a spreadsheet would take for a formula, or that begins with a quote mark, gets one quote mark in front;
-    nothing else is changed, so that the texts can be had back exactly.
-    """
-    with path.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(frame.columns)
-        writer.writerows([_cell(value) for value in row] for row in frame.iter_rows())
-    return frame.height
-
-
-def _cell(value: Any) -> Any:
-    value = plain(value)
-    if isinstance(value, str):
-        return f"'{value}" if value.lstrip(" ").startswith(MARKED) else value
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=True)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else value
-
-
-def _copied(path: Path, target: Path, clean: Cleaner) -> None:
-    """Copy a file of the user's; texts without what must not leave."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    data = path.read_bytes()
-    with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
-        data = clean.text(data.decode("utf-8"), message=False).encode("utf-8")
-    target.write_bytes(data)
+def csv_of(frame: pl.DataFrame) -> bytes:
+    """Return a table as CSV that spreadsheets cannot run."""
+    return to_csv(Rows(tuple(frame.columns), tuple(frame.iter_rows()))).encode("utf-8")
 
 
 # --- licences ---------------------------------------------------------------------------------------------------------
@@ -257,13 +213,6 @@ def named_paths(value: Any, beside: Any) -> Iterator[Path]:
             yield from named_paths(each, beside)
     elif isinstance(value, str) and 0 < len(value) < 1000 and {"/", "."} & set(value) and value.isprintable():
         path = beside(Path(value))
-        if _there(path):
-            yield path
-
-
-@functools.lru_cache(maxsize=256)
-def _there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False
+        with contextlib.suppress(OSError):
+            if path.exists():
+                yield path

@@ -1,7 +1,7 @@
 """Every installed benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL``.
 
 One adapter: inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is
-whether the item was answered correctly, with the confidence and the whole reading. Intervals, paired tests and
+whether the item was answered correctly, with the whole reading. Intervals, paired tests and
 meta-d′ come with the board (`metacog import LOG`).
 """
 
@@ -13,12 +13,10 @@ import functools
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
 from inspect_ai import Task, task
 from inspect_ai._util.registry import RegistryInfo, registry_add
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -37,17 +35,11 @@ from metacog_pipeline import __version__, registry
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.imported import imported_record
-from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.llm.types import Message, Status
-from metacog_pipeline.scoring import files
-from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.new_file import toml_text
-from metacog_pipeline.transcripts.parquet import batch_of
-from metacog_pipeline.transcripts.schema import Record
 
 NAMESPACE, CALLS = "metacog", "metacog_calls"
 _TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -106,42 +98,29 @@ def _turn(message: Message) -> ChatMessage:
 
 
 @solver
-def asked_as_published(name: str, study: str | None = None, logprobs: int = 0) -> Any:
+def asked_as_published(name: str, study: str | None = None) -> Any:
     """Ask every call of an item as the benchmark words it."""
     benchmark = _benchmark(name, study)
     items = {each.item_id: each for each in benchmark.items}
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        item, condition = items[state.metadata["item_id"]], str(state.metadata["condition"])
-        kept: list[Record] = []
+        kept: dict[str, Call] = {}
         state.messages = []
 
         async def ask(
-            step: str, messages: Sequence[Message], *, max_tokens: int | None = None, top_logprobs: int | None = None,
-            send_temperature: bool = True, sample: int = 0, **rest: Any,
+            step: str, messages: Sequence[Message], *, max_tokens: int | None = None, send_temperature: bool = True,
+            **rest: Any,
         ) -> Answer:  # fmt: skip
-            wants = logprobs > 0 and top_logprobs != 0
-            config = GenerateConfig(
-                temperature=0.0 if send_temperature else None, max_tokens=max_tokens,
-                logprobs=True if wants else None, top_logprobs=logprobs if wants else None,
-            )  # fmt: skip
+            config = GenerateConfig(temperature=0.0 if send_temperature else None, max_tokens=max_tokens)
             turns = [_turn(each) for each in messages]
             state.output = await get_model().generate(turns, config=config)
-            status = _STATUS.get(state.output.stop_reason, Status.OK)
-            new = turns if not kept else turns[-1:]
             said = [state.output.message] if state.output.choices else []
-            state.messages = [*state.messages, *new, *said]
-            text = state.output.completion
-            usage = state.output.usage
-            record = imported_record(
-                benchmark.name, (item.item_id, item.item_hash), model="inspect", run=state.epoch, condition=condition,
-                step=step, text=text, identity=["inspect", benchmark.name, item.item_id, condition, step, text],
-            )  # fmt: skip
-            if usage is not None:
-                record = replace(record, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-            kept.append(replace(record, status=status.value, mode="text", model_id=str(state.model)))
-            return Answer(status, text)
+            state.messages = [*state.messages, *(turns[-1:] if kept else turns), *said]
+            status = _STATUS.get(state.output.stop_reason, Status.OK)
+            kept[step] = Call(status.value, state.output.completion, "text")
+            return Answer(status, state.output.completion)
 
+        item, condition = items[state.metadata["item_id"]], str(state.metadata["condition"])
         await benchmark.ask(item, condition, tasks.ItemChat(ask, "text", benchmark.context.study.models[0]))
         state.store.set(CALLS, kept)
         return state
@@ -156,29 +135,20 @@ def read_as_published(name: str, study: str | None = None) -> Any:
     items = {each.item_id: each for each in benchmark.items}
 
     async def score(state: TaskState, target: Target) -> Score:
-        kept: list[Record] = state.store.get(CALLS) or []
-        condition = str(state.metadata["condition"])
-        flags = [False] * len(kept)
-        calls = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch_of(kept, flags)])))
-        asked = [(condition, [items[state.metadata["item_id"]]])]
-        read = read_responses(benchmark, calls, asked, model="inspect", run=state.epoch, source="measured")
-        scored = files.derived(benchmark, read, None)
-        found = harmonised(benchmark, scored)
-        row = plain(read.row(0, named=True))
-        assert isinstance(row, dict)
-        known = {name: value for name, value in row.items() if value is not None}
-        if found.height:
-            right, sure, said = found.select("correct", "confidence", "response").row(0)
-            return Score(value=float(right), answer=said, metadata={**known, "confidence": sure})
-        unread = row["status"] in benchmark.unreadable and "correct" in benchmark.coded
-        # What cannot be read is not right; some items have no right and wrong.
-        value = 0.0 if unread else float("nan")
-        return Score(value=value, explanation=str(row["reason"] or row["status"]), metadata=known)
+        item, condition = items[state.metadata["item_id"]], str(state.metadata["condition"])
+        read = benchmark.parse(item, condition, state.store.get(CALLS) or {})
+        known = {name: value for name, value in asdict(read).items() if value is not None}
+        right = known.get("correct")
+        if right is None and read.status in benchmark.unreadable and "correct" in benchmark.coded:
+            right = 0  # what cannot be read is not right
+        return Score(
+            value=float("nan") if right is None else float(right), explanation=read.reason, metadata=known
+        )
 
     return score
 
 
-def _made(name: str, study: str | None = None, condition: str | None = None, logprobs: int = 0) -> Task:
+def _made(name: str, study: str | None = None, condition: str | None = None) -> Task:
     benchmark = _benchmark(name, study)
     arms = [(arm, items) for arm, items in tasks.asked(benchmark) if condition in (None, arm)]
     if not arms:
@@ -191,7 +161,7 @@ def _made(name: str, study: str | None = None, condition: str | None = None, log
     with ThreadPoolExecutor(1) as other:  # a loop is running here already
         samples = other.submit(lambda: asyncio.run(every())).result()
     return Task(
-        dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study, logprobs),
+        dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study),
         scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,
         metadata={"benchmark": name, "paper": benchmark.paper.title},
     )  # fmt: skip
@@ -200,11 +170,11 @@ def _made(name: str, study: str | None = None, condition: str | None = None, log
 def _register(name: str) -> None:
     """Make a task known as metacog/NAME: inspect_ai itself would name it after the package."""
 
-    def made(study: str | None = None, condition: str | None = None, logprobs: int = 0) -> Task:
-        return _made(name, study, condition, logprobs)
+    def made(study: str | None = None, condition: str | None = None) -> Task:
+        return _made(name, study, condition)
 
     made.__name__ = made.__qualname__ = name
-    known = {"attribs": {}, "params": ["study", "condition", "logprobs"]}
+    known = {"attribs": {}, "params": ["study", "condition"]}
     registry_add(task(made), RegistryInfo(type="task", name=f"{NAMESPACE}/{name}", metadata=known))
 
 

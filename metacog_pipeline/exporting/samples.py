@@ -16,14 +16,18 @@ from metacog_pipeline.leaderboard.read import query_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``calls`` are its transcripts in order; ``correct``, ``confidence`` and ``said`` are None where not scored."""
+    """``calls`` are its transcripts in order, ``messages`` (role, text) of the whole talk: prompts as they left, replies.
+
+    ``correct``, ``confidence`` and ``said`` are None where not scored; ``name`` is the model as provider/model.
+    """
 
     model: str
     run: int
     condition: str
     item_id: str
+    name: str
     calls: list[dict[str, Any]]
-    question: str
+    messages: list[tuple[str, str]]
     key: str
     correct: float | None
     confidence: float | None
@@ -35,23 +39,12 @@ class Sample:
         return self.calls[-1]
 
     @property
-    def messages(self) -> list[tuple[str, str]]:
-        """(role, text) of the whole talk: the prompts as they left, and the replies."""
-        found: list[tuple[str, str]] = []
-        for number, call in enumerate(self.calls):
-            asked = json.loads(call["request_json"]).get("messages")
-            asked = asked or [["user", self.question or self.item_id]]
-            found += [(role, text) for role, text in (asked if number == 0 else asked[-1:])]
-            found.append(("assistant", call["text"]))
-        return found
-
-    @property
     def tokens(self) -> dict[str, int]:
         """Its tokens over all calls; what is not known counts 0."""
-        counts = {
-            name: sum(call[name] or 0 for call in self.calls) for name in ("input_tokens", "output_tokens")
-        }
-        return {**counts, "total_tokens": sum(counts.values())}
+        said, got = (
+            sum(call[name] or 0 for call in self.calls) for name in ("input_tokens", "output_tokens")
+        )
+        return {"input_tokens": said, "output_tokens": got, "total_tokens": said + got}
 
     @property
     def latency_s(self) -> float:
@@ -59,27 +52,37 @@ class Sample:
         return sum(float(call["latency_s"]) for call in self.calls)
 
 
-def samples(facts: Facts, benchmark: Bound) -> tuple[list[Sample], dict[str, str]]:
-    """Return the samples of a benchmark, by model, condition, item and run; and the id of each model, provider/model."""
-    answers = facts.answers(benchmark)
+def samples(facts: Facts, benchmark: Bound) -> list[Sample]:
+    """Return the samples of a benchmark, by model, condition, item and run."""
+    answers, found = facts.answers(benchmark), list[Sample]()
     if not answers.height:
-        return [], {}
+        return found
     own = pl.col("benchmark") == benchmark.name
     items = {row["item_id"]: row for row in facts.table("items").filter(own).to_dicts()}
     key = ("model", "run", "item_id", "condition")
     scored = {tuple(row[name] for name in key): row for row in facts.table("answers").filter(own).to_dicts()}
-    found, names = [], dict[str, str]()
     order = ["model", "condition", "item_id", "run", "started_at", "step"]
-    for _, calls in answers.sort(order).group_by(order[:4], maintain_order=True):
-        first = calls.row(0, named=True)
-        model, condition, item_id, run = (first[name] for name in order[:4])
+    for _, group in answers.sort(order).group_by(order[:4], maintain_order=True):
+        calls = group.to_dicts()
+        model, condition, item_id, run = (calls[0][name] for name in order[:4])
         item = items.get(item_id, {})
         read = scored.get((model, run, item_id, board_condition(item.get("task"), condition)), {})
-        names.setdefault(model, f"{first['provider']}/{(first['model_id'] or model).split('/')[-1]}")
-        asked, right = item.get("question") or "", str(item.get("key") or "")
-        said = (read.get(name) for name in ("correct", "confidence", "response"))
-        found.append(Sample(model, run, condition, item_id, calls.to_dicts(), asked, right, *said))
-    return found, names
+        name = f"{calls[0]['provider']}/{(calls[0]['model_id'] or model).split('/')[-1]}"
+        talk = _messages(calls, item.get("question") or item_id)
+        said = (read.get(each) for each in ("correct", "confidence", "response"))
+        found.append(
+            Sample(model, run, condition, item_id, name, calls, talk, str(item.get("key") or ""), *said)
+        )
+    return found
+
+
+def _messages(calls: list[dict[str, Any]], question: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for number, call in enumerate(calls):
+        asked = json.loads(call["request_json"]).get("messages") or [["user", question]]
+        found += [(role, text) for role, text in (asked if number == 0 else asked[-1:])]
+        found.append(("assistant", call["text"]))
+    return found
 
 
 def estimates(facts: Facts, benchmark: Bound, model: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,6 @@ from metacog_pipeline.interchange import parquet_bounds
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 #: Of text in memory; of Parquet, which may claim any number in a few bytes.
 MOST_BYTES, MOST_ROWS = 4 * 2**30, 50_000_000
-_SCHEMES = ("http:", "https:", "hf:", "s3:", "gs:", "ftp:")
 _DELIMITERS = ",;\t|"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SEP = re.compile(rb'"?sep=([,;\t|])"?\s*')  # the line that tells Excel the separator
@@ -64,8 +63,7 @@ class AnswerFile:
         self.path = path
         self._kind = kind_of(path)
         self._content = b"" if self._kind == ".parquet" else content(path)
-        there: dict[str, None] = {}
-        empty = True
+        there, empty = dict[str, None](), True
         for row in self:
             empty = False
             there.update(dict.fromkeys(row.cells))
@@ -102,51 +100,17 @@ class AnswerFile:
         return any(named.walk(row.cells, steps) is not None for row in self)
 
 
-class Table:
-    """Rows in memory, gone through as those of a file are."""
-
-    def __init__(self, path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.path, self._rows = path, rows
-        self.columns = list(dict.fromkeys(name for row in rows for name in row))
-
-    def __iter__(self) -> Iterator[FileRow]:
-        return (FileRow(number, cells) for number, cells in enumerate(self._rows, start=1))
-
-    def has(self, column: str) -> bool:
-        """Whether a column is there."""
-        return column in self.columns
-
-
-def kind_of(path: Path, what: str = "tables") -> str:
-    """Return what a file is by its name, ``.gz`` put aside; a folder of Parquet files may be one table."""
-    if path.is_dir():
-        try:
-            schemas = {frozenset(pq.read_schema(part).names) for part in parts_of(path)}
-        except (OSError, ValueError, pa.ArrowException):
-            schemas = set()
-        if len(schemas) == 1:
-            return ".parquet"
-        why = (
-            "the Parquet files in it are not one table" if schemas else "no readable Parquet files are in it"
-        )
-        raise StudyError(f"{path}: is a folder; give a file of it: {why}")
-    if (scheme := next((each for each in path.parts if each in _SCHEMES), None)) is not None:
-        address = f"{scheme}//{'/'.join(path.parts[path.parts.index(scheme) + 1 :])}"
-        raise StudyError(
-            f"{address}: is an address; {what} are read from files: download it and give its path"
-        )
+def kind_of(path: Path) -> str:
+    """Return what a file is by its name, ``.gz`` put aside."""
     suffixes = [each.lower() for each in path.suffixes]
     kind = next(iter(suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]), "")
     if kind == ".eval":
         raise StudyError(f"{path}: is a log of inspect_ai, no table; `metacog import {path.name}` takes it")
+    if path.is_dir():
+        raise StudyError(f"{path}: is a folder; give a file of it")
     if kind not in KINDS:
-        raise StudyError(f"{path}: {what} are read from {', '.join(KINDS)}; rename or convert the file")
+        raise StudyError(f"{path}: tables are read from {', '.join(KINDS)}; rename or convert it")
     return kind
-
-
-def parts_of(path: Path) -> list[Path]:
-    """Return the files of a table in Parquet: itself, or those of a folder."""
-    return sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
 
 
 def _unreadable(path: Path, error: Exception) -> StudyError:
@@ -167,8 +131,6 @@ def content(path: Path) -> bytes:
                 raise StudyError(f"{path}: the content {advice}")
         if found.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
             found = found.decode("utf-16").encode()
-        elif found[:2].count(b"\0") == 1 and found[:200].count(b"\0") >= len(found[:200]) // 3:
-            raise StudyError(f"{path}: is UTF-16 without a mark that says so; save the file as UTF-8")
         found = found.removeprefix(codecs.BOM_UTF8)
         if b"\n" not in found:
             found = found.replace(b"\r", b"\n")  # as spreadsheets end lines in "CSV (Macintosh)"
@@ -234,14 +196,15 @@ def _json_lines(text: bytes) -> Iterator[FileRow]:
 def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
     try:
         found = json.loads(text)
-    except RecursionError:
-        raise StudyError(f"{path}: not JSON: nested too deeply") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise StudyError(
             f"{path}: not JSON{place}: repair it there; JSON Lines files end in .jsonl"
         ) from None
-    found = _rows_of(found) if isinstance(found, dict) else found
+    if isinstance(found, dict):  # its only list of objects
+        lists = [value for value in found.values() if isinstance(value, list)]
+        rows = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
+        found = rows[0] if len(rows) == 1 else lists[0] if len(lists) == 1 else found
     if not isinstance(found, list):
         raise StudyError(
             f"{path}: the JSON must be a list of objects, one per row, or an object with one such list; write the rows so, "
@@ -251,40 +214,23 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
         yield _object_row(number, value)
 
 
-def _rows_of(found: dict[str, Any]) -> Any:
-    """Return the rows of an object: its only list of objects, its columns, or rows by number."""
-    lists = [value for value in found.values() if isinstance(value, list)]
-    rows = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
-    if len(lists) == 1 or len(rows) == 1:
-        return rows[0] if rows else lists[0]
-    if len(lists) == len(found) > 1 and len({*map(len, lists)}) == 1:
-        return [dict(zip(found, each, strict=True)) for each in zip(*lists, strict=True)]
-    values = list(found.values())
-    numbered = all(isinstance(each, dict) and each for each in values) and all(map(str.isdecimal, found))
-    return values if values and numbered else found
-
-
 def _object_row(number: int, value: object) -> FileRow:
-    return (
-        FileRow(number, value)
-        if isinstance(value, dict)
-        else FileRow(number, {}, "the row is no JSON object")
-    )
+    known = isinstance(value, dict)
+    return FileRow(number, value if known else {}, None if known else "the row is no JSON object")  # type: ignore[arg-type]
 
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
     number = 0
-    for part in parts_of(path):
-        try:
-            if (claimed := pq.read_metadata(part).num_rows) > MOST_ROWS:
-                raise StudyError(f"{part}: says it has {claimed:,} rows; import at most {MOST_ROWS:,}")
-            for batch in parquet_bounds.batches(part):
-                decimals = "decimal" in str(batch.schema)
-                for cells in batch.to_pylist():
-                    number += 1
-                    yield FileRow(number, _without_decimals(cells) if decimals else cells)
-        except pa.ArrowException as error:
-            raise StudyError(f"{part}: not a readable Parquet file: {error}") from None
+    try:
+        if (claimed := pq.read_metadata(path).num_rows) > MOST_ROWS:
+            raise StudyError(f"{path}: says it has {claimed:,} rows; import at most {MOST_ROWS:,}")
+        for batch in parquet_bounds.batches(path):
+            decimals = "decimal" in str(batch.schema)
+            for cells in batch.to_pylist():
+                number += 1
+                yield FileRow(number, _without_decimals(cells) if decimals else cells)
+    except pa.ArrowException as error:
+        raise StudyError(f"{path}: not a readable Parquet file: {error}") from None
 
 
 def _without_decimals(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Cells and columns of a table somebody else made: numbers, words, paths into objects, columns side by side, scales."""
+"""Cells and columns of a table somebody else made: numbers, words, paths into objects, scales."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
 from metacog_pipeline.stats.confidence_scale import Scale as Scale
-from metacog_pipeline.stats.confidence_words import MISSING as MISSING
-from metacog_pipeline.stats.confidence_words import TRUTHS as TRUTHS
+from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
 
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
-_COMMA = re.compile(COMMA_NUMBER)
+_COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 
@@ -94,28 +91,12 @@ def walk(value: Any, steps: Iterable[str | int]) -> Any:
                 return None
         if isinstance(step, int) and isinstance(value, list | tuple):
             value = value[step] if step < len(value) else None
-        elif isinstance(value, Mapping):
-            value = value.get(str(step))
         else:
-            return None
+            value = value.get(str(step)) if isinstance(value, Mapping) else None
     return value
 
 
 # --- what a command line says of them ---------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How the words of a table are read: ``words`` with their values, as given."""
-
-    words: Mapping[str, str] = field(default_factory=dict)
-
-    def word(self, value: Any) -> Any:
-        """Return the value of a word or a whole number; anything else as it is."""
-        if not self.words or value is None or isinstance(value, bool | list | Mapping):
-            return value
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        return self.words.get(text.strip().casefold(), value)
-
-
 def parse_scale(text: str | None) -> Scale | None:
     """Return a scale from a text like ``0..100``; raise `StudyError` for anything else."""
     if text is None:

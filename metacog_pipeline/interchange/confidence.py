@@ -27,7 +27,6 @@ class Confidence:
         self._own: Scale = rules.scale
         self._whole = rules.whole_ratings
         self._stated: Counter[float] = Counter()
-        self._signed: Counter[float] = Counter()  # those of them with a per cent sign
         self._words: Counter[str] = Counter()
         self.missing = 0
 
@@ -35,7 +34,7 @@ class Confidence:
         """Whether a cell has none: also the -1 by which programs say that none was read, off a scale that has a -1."""
         return missing(value) or ((self.declared or self._own).low >= 0 and number(value) == -1)
 
-    def take(self, value: Any, row: int) -> str:
+    def take(self, value: Any, row: int | str) -> str:
         """Return a confidence as a reply would state it; raise `RowError` for one off its scale."""
         if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
             value = plain(value).strip().lstrip("~≈ ")
@@ -49,7 +48,6 @@ class Confidence:
             self._words[one_line(str(value).strip(), 20)] += 1
         else:
             self._stated[stated] += 1
-            self._signed[stated] += signed
         return self._rated(value if not signed or stated is None or self._whole else f"{stated:g}", stated)
 
     def _rated(self, value: Any, stated: float | None) -> str:
@@ -63,7 +61,10 @@ class Confidence:
         if (share := scale.share(stated)) is None:
             raise RowError(f"confidence {shown(value)} is outside {scale}")
         put = stated if scale == own else own.low + (own.high - own.low) * share
-        return str(math.floor(put + 0.5)) if self._whole and scale != own else _written_out(put)
+        if self._whole and scale != own:
+            return str(math.floor(put + 0.5))
+        text = f"{put:.6g}"  # a reader takes 1e-05 for 1
+        return text if "e" not in text else f"{put:.6f}".rstrip("0").rstrip(".")
 
     def check(self) -> None:
         """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
@@ -83,10 +84,11 @@ class Confidence:
         low_only = not self._whole and (shares or (high <= _HIGHEST_RATING and stated >= _FEW))
         if stated < _LEAST_STATED and not low_only:
             return
-        fine = (
-            own.low <= value <= own.high and (not self._whole or value % 1 == 0) for value in self._stated
+        off = sum(
+            n
+            for value, n in self._stated.items()
+            if not own.low <= value <= own.high or (self._whole and value % 1)
         )
-        off = sum(n for n, on in zip(self._stated.values(), fine, strict=True) if not on)
         fits = fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
         scales = filter(None, map(parse_scale, fits))
         narrower = any(each.high - each.low < own.high - own.low for each in scales)
@@ -101,37 +103,17 @@ class Confidence:
 
     def _two_scales(self, stated: int) -> str:
         known = self.declared is not None or self._whole
-        if known and stated < _LEAST_STATED:
-            return ""
-        bare = {value: n - self._signed[value] for value, n in self._stated.items() if 0 < value < 1}
-        signed, few = [v for v, n in self._signed.items() if n], [v for v, n in bare.items() if n]
-        if not known and signed and few:
-            return (
-                f"some such as {signed[0]:g} have a per cent sign, some such as {few[0]:g} have none: two scales seem to "
-                "be mixed; write all of them one way"
-            )
-        return two_scales({**self._stated, **bare}, known)
+        return "" if known and stated < _LEAST_STATED else two_scales(self._stated, known)
 
     def _first_words(self) -> str:
         return ", ".join(repr(word) for word, _ in self._words.most_common(3))
 
     def __str__(self) -> str:
+        if not (self._stated or self._words):
+            return "no column holds a confidence"
         own, scale = self._own, self.declared
         note = f"on {scale}" if scale else f"taken as {'a rating' if self._whole else 'on'} {own}"
-        if scale not in (None, own):
-            note += (
-                f", put on the nearest of {own.low:g} to {own.high:g}" if self._whole else f", put on {own}"
-            )
+        note += f", put on {own}" if scale not in (None, own) else ""
         ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
-        hint = f" ({self._first_words()}: replace words with --map-values)" if self._words else ""
-        return (
-            f"confidence{ends}, {note}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self._stated or self._words)
-
-
-def _written_out(value: float) -> str:
-    text = f"{value:.6g}"
-    return text if "e" not in text else f"{value:.6f}".rstrip("0").rstrip(".")  # a reader takes 1e-05 for 1
+        words = f"{sum(self._words.values())} not numbers"
+        return f"confidence{ends}, {note}, {self.missing} missing, {words}"

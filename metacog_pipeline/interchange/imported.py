@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 
@@ -28,13 +28,11 @@ class Imported:
     """What a file gave.
 
     The ``rows`` of the file are the ``records`` kept or ``known`` before, the ``same`` answers once more, and those
-    ``rejected`` as not kept. ``warnings`` are kept replies that cannot be read; ``summary`` says line by line how the file
-    was understood.
+    ``rejected`` as not kept. ``summary`` says line by line how the file was understood.
     """
 
     records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
-    warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     study: Study | None = None
     known: int = 0
@@ -52,56 +50,49 @@ class ImportOptions:
     """How a file is to be understood."""
 
     trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
-    scale: columns.Scale | None = None  # of confidence; None for the benchmark's own
-    shape: columns.Shape = field(default_factory=columns.Shape)  # words for values
-    from_one: bool = False  # positions begin at 1
+    scale: Scale | None = None  # of confidence; None for the benchmark's own
+    words: Mapping[str, str] = field(
+        default_factory=dict
+    )  # words of cells, in small letters, with their values
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
-    model: str | None = None  # renames the only model of a log
-    run: int = 1  # what the first run of a log becomes
+    model: str | None = None  # names the only model
+    run: int | None = None  # of all rows of a table; what the first run of a log becomes
     benchmark: str | None = None  # of the study, which the file is about
-    also: Callable[[int], Mapping[str, Any]] | None = None  # row → what else is known of its records
+    people: str | None = None  # the column that names human respondents, who are the models then
 
     def report(self, lines: Sequence[str]) -> None:
         """Show lines of the summary."""
         for line in lines if self.show is not None else ():
             self.show(line)  # type: ignore[misc]
 
+    def word(self, value: Any) -> Any:
+        """Return the value of a word or a whole number; anything else as it is."""
+        if not self.words or value is None or isinstance(value, bool | list | Mapping):
+            return value
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        return self.words.get(text.strip().casefold(), value)
+
 
 #: What an imported answer has unless its log says more: null where nothing is known.
 _UNKNOWN: Mapping[str, Any] = {
     **{each.name: None for each in fields(Record) if each.default is MISSING},
-    "source": "imported",
-    "provider": "replay",
-    "mode": "import",
-    "status": "ok",
-    "attempts": 0,
-    "latency_s": 0.0,
-    "model_id": "",
-    "request_json": "{}",
-}
+    "source": "imported", "provider": "replay", "mode": "import", "status": "ok", "attempts": 0, "latency_s": 0.0,
+    "model_id": "", "request_json": "{}",
+}  # fmt: skip
 
 
 def imported_record(
-    benchmark: str,
-    item: tuple[str, str],
-    *,
-    model: str,
-    run: int,
-    condition: str,
-    step: str,
-    text: str,
-    identity: Sequence[object],
-    at: datetime | None = None,
-    also: Mapping[str, Any] | None = None,
-) -> Record:
-    """Return one imported answer to ``step`` of ``item``, an item's id and hash.
+    benchmark: str, item: Any, who: tuple[str, int], condition: str, step: str, text: str, *,
+    identity: Sequence[object], at: datetime, **also: Any,
+) -> Record:  # fmt: skip
+    """Return one imported answer to ``step`` of ``item``, by ``who``, a model and its run.
 
-    ``identity`` is what makes it the same answer when it is imported again; ``at`` when it was imported, now unless
-    given; ``also`` what else is known of it, by the fields of a record.
+    ``identity`` is what makes it the same answer when it is imported again; ``at`` when it was imported; ``also`` what else
+    is known of it, by the fields of a record.
     """
-    own: dict[str, Any] = {
-        **_UNKNOWN, "answer_id": sha256_hex(canonical_json(list(identity))), "benchmark": benchmark, "model": model,
-        "run": run, "item_id": item[0], "item_hash": item[1], "condition": condition, "step": step, "text": text,
-        "started_at": at or datetime.now(UTC), **(also or {}),
+    own = {
+        **_UNKNOWN, "answer_id": sha256_hex(canonical_json(list(identity))), "benchmark": benchmark, "model": who[0],
+        "run": who[1], "item_id": item.item_id, "item_hash": item.item_hash, "condition": condition, "step": step,
+        "text": text, "started_at": at, **also,
     }  # fmt: skip
     return Record(**own)

@@ -1,27 +1,30 @@
-"""Answers to items of a benchmark, collected elsewhere, kept as those of replayed models: one path for every benchmark.
+"""Answers collected elsewhere, kept as those of replayed models: one path for logs and tables of every benchmark.
 
-A row names an item, a condition, and one or more replies: a raw reply, a reply for each step, or fields that a reply is put
-together from (`import_rules`, one class per benchmark). Rows are read and held to the items in `answers`, and all of it is
-shown before anything is kept. What is kept is kept at once or not at all.
+A format yields a `Sample` for each answer (`logs`, `tables`); questions of one's own are matched with those known
+(`matching`), answers to the items of a benchmark are put together by its rules (`answers`). All of it is decided before
+anything is written: a file that is refused leaves study and home as they were.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.interchange import study_files
-from metacog_pipeline.interchange.answer_files import AnswerFile, Table
-from metacog_pipeline.interchange.answers import Reader, Who
-from metacog_pipeline.interchange.columns import absent, cell, missing
-from metacog_pipeline.interchange.import_cells import RowError, shown, whole
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.interchange import columns, matching, study_files, tables
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.answers import Answers, Who
+from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_columns import (
     USUAL_NAMES,
     fields_of,
@@ -31,83 +34,176 @@ from metacog_pipeline.interchange.import_columns import (
     unclaimed,
     used_columns,
 )
-from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
-from metacog_pipeline.interchange.imported import Imported, ImportOptions, imported_record
-from metacog_pipeline.study import Study
+from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, RowRules
+from metacog_pipeline.interchange.imported import (
+    NOT_KEPT,
+    UNSCORED,
+    Imported,
+    ImportOptions,
+    Rejected,
+    imported_record,
+)
+from metacog_pipeline.interchange.logs import reading
+from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
+from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.llm.types import Status
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
-__all__ = ["ImportOptions", "Imported", "imported_record", "importer_of", "replayed_partition"]
-MOST_RUNS, MOST_PEOPLE = 99, 10_000
-_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
+TRUSTED, MOST_PEOPLE = ("key", "model", "run", "status"), 10_000
+_NAMED, _TRIED, _LEAST_READ, _REASONS = 3, 200, 20, 8
 
 
-def importer_of(rules: type[RowRules]) -> Importer:
-    """Return what a benchmark declares: the shared path with its own rules of a row."""
+# --- what a file is about ---------------------------------------------------------------------------------------------
+def take(
+    file: Path, study_path: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
+) -> Imported:
+    """Import a log or a table, into a study that is made where there is none; ``pairs`` are texts FIELD=COLUMN."""
+    study = load_study(study_path) if study_path.exists() else None
+    name = target(study, options.benchmark)
+    if not file.exists():
+        raise StudyError(f"{file}: there is no such file; check the path")
+    of_table = pairs or condition or options.words or options.scale
+    samples = None if of_table else reading.samples_of(file, options.trust)
+    if name == own_questions():
+        found = tables.read(file, pairs, options) if samples is None else samples
+        return import_questions(file, study_path, found, options, condition)
+    assert study is not None
+    into = benchmark_of(study, options.benchmark)
+    usual = condition or into.importer.condition  # type: ignore[union-attr]
+    if samples is None:
+        found = into.importer.read(into, file, options.model, options.run, pairs, usual, options)  # type: ignore[union-attr]
+        return found  # type: ignore[no-any-return]
+    return _about_items(file, into, list(samples), options)
 
-    def read(
-        benchmark: Any, file: Path | Table, model: str | None, run: int | None, pairs: Sequence[str], condition: str,
-        options: ImportOptions | None = None,
-    ) -> Imported:  # fmt: skip
-        return import_file(rules, benchmark, file, model, run, pairs, condition, options or ImportOptions())
 
-    fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
-    return Importer(fields, rules.condition, read, rules)
+def own_questions() -> str:
+    """Return the benchmark of the user's own questions."""
+    return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
 
 
-def import_file(
-    rules: Callable[[Any], RowRules], benchmark: Any, file: Path | Table, model: str | None, run: int | None,
-    pairs: Sequence[str], condition: str, options: ImportOptions,
+def target(study: Study | None, named: str | None) -> str:
+    """Return the benchmark a file is about: the one named, the only one of the study, else one's own questions."""
+    own, enabled = own_questions(), () if study is None else study.enabled
+    name = named or (enabled[0] if len(enabled) == 1 else own)
+    if name != own and name not in enabled:
+        there = ", ".join(enabled) or "none"
+        raise StudyError(
+            f'import: "{name}" is not enabled in the study{suggestion(name, enabled)}; it has: {there}'
+        )
+    return name
+
+
+def benchmark_of(study: Study, named: str | None) -> Bound:
+    """Return the benchmark that a file is about."""
+    into = bound(study, target(study, named))
+    if into.importer is None:
+        raise StudyError(
+            f"import: answers to {into.name} cannot be imported; `metacog fit FILE` fits a table of trials"
+        )
+    return into
+
+
+# --- items of a benchmark ---------------------------------------------------------------------------------------------
+def import_table(
+    rules: Callable[[Any], RowRules], benchmark: Any, file: Path, model: str | None, run: int | None,
+    pairs: Sequence[str], condition: str, options: ImportOptions | None = None,
 ) -> Imported:  # fmt: skip
-    """Keep the answers of a file, or of rows, as those of replayed models: all of them or, where it is refused, none.
+    """Keep the answers of a table as those of replayed models: all of them or, where it is refused, none.
 
     ``model`` and ``run`` are those of all rows; None takes what a column says, and run 1 where there is none.
     """
+    options = replace(options or ImportOptions(), model=model, run=run)
     study: Study = benchmark.context.study
-    if model is not None:
-        replayed_partition(study, benchmark.name, model, run or 1)
-    own, rows = _built(rules, benchmark), AnswerFile(file) if isinstance(file, Path) else file
-    columns = resolved(rows.path, rows, own, parse_mapping(pairs, fields_of(own), own.also))
-    group, names = _grouped(rows, columns, study, model, run)
-    found = read_rows(own, rows, columns, pairs, condition, options, group)
-    options.report(found.summary)
-    refuse_others(rows.path, study, benchmark.name, found.records, options.trust)
-    study = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
-    return replace(found, known=keep(study, benchmark.name, found.records))
+    if model is not None and study.model(model).provider != "replay":
+        raise StudyError(
+            f'{file}: {model} is asked here; answers from elsewhere need a model with provider = "replay"'
+        )
+    if run is not None and run not in study.runs:
+        raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    if type(benchmark.settings).takes_questions:
+        return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
+    found = read_rows(_built(rules, benchmark), AnswerFile(file), pairs, condition, options)
+    return _kept(file, study, benchmark.name, found, options)
+
+
+def read_rows(
+    rules: RowRules, rows: AnswerFile, pairs: Sequence[str], condition: str, options: ImportOptions
+) -> Imported:
+    """Read the rows of a table about the items of a benchmark; nothing is kept.
+
+    Raises ``StudyError`` where a checking column disagrees with the items, or confidence is on no scale that is known.
+    """
+    mapping = parse_mapping(pairs, fields_of(rules), rules.also)
+    fields = resolved(rows, rules, mapping)
+    who, also = _who(rows, fields, options)
+    answers = Answers(rows.path, rules, fields, tuple(mapping), options, condition)
+    for number, cells, broken in rows:
+        said = {field: columns.cell(cells, column) for field, column in fields.items()}
+        answers.take(number, broken or who(cells), said)
+    found = answers.done()
+    return replace(found, summary=(*found.summary, used_columns({**also, **fields}, rows.columns)))
+
+
+def _who(
+    rows: AnswerFile, fields: Mapping[str, str], options: ImportOptions
+) -> tuple[Callable[[Mapping[str, Any]], Who | str], dict[str, str]]:
+    """Return what says model and run of a row's cells, or why it has none; and the columns they are in."""
+    free = unclaimed(rows.columns, fields.values())
+    model = options.people or (first_named(USUAL_NAMES["model"], free) if options.model is None else None)
+    run = first_named(USUAL_NAMES["run"], free) if options.run is None and not options.people else None
+    people = set[str]()
+    if options.people and not rows.has(options.people):
+        raise StudyError(
+            f"{rows.path}: --people {options.people}: no such column; the columns are: {', '.join(rows.columns)}"
+        )
+    if model is None and options.model is None:
+        raise StudyError(
+            f"{rows.path}: does not say which model answered; name it with --model; nothing was kept"
+        )
+
+    def who(cells: Mapping[str, Any]) -> Who | str:
+        said = options.model if model is None else columns.cell(cells, model)
+        if columns.absent(said):
+            return "names no respondent" if options.people else "names no model"
+        if options.people:
+            people.add(str(said))
+            if len(people) > MOST_PEOPLE:
+                raise StudyError(f"{rows.path}: --people {model} names more than {MOST_PEOPLE:,} respondents")
+        try:
+            found = None if run is None else tables.run_of(cells.get(run))
+        except RowError as error:
+            return str(error)
+        return one_line(str(said).strip(), 200), (options.run or 1) if found is None else found
+
+    return who, {"people": options.people} if options.people else {}
 
 
 def read_respondents(
-    benchmark: Any,
-    file: Path,
-    column: str,
-    pairs: Sequence[str],
-    condition: str | None,
-    options: ImportOptions,
+    benchmark: Any, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
-    """Return the answers of each person that ``column`` names, the model of their records."""
-    if benchmark.importer is None or benchmark.importer.rules is None:
+    """Return the answers of each person that the column ``options.people`` names, the model of their records."""
+    if benchmark.importer is None:
         raise StudyError(f"{benchmark.name}: answers cannot be imported")
+    usual = condition or benchmark.importer.condition
     try:
         rules = _built(benchmark.importer.rules, benchmark)
     except SourceError as error:
         raise StudyError(str(error)) from None
-    rows, people = AnswerFile(file), set[str]()
-    if not rows.has(column):
-        raise StudyError(
-            f"{file}: --people {column}: no such column; the columns are: {', '.join(rows.columns)}"
+    if not type(benchmark.settings).takes_questions:
+        found = read_rows(rules, AnswerFile(file), pairs, usual, options)
+    else:
+        samples = tables.read(file, pairs, options)
+        matched = matching.match(file, benchmark.items, samples, options.trust, new=False)
+        records = _records(
+            benchmark.name, matched.items, usual, samples, {each.model: each.model for each in samples}
         )
-
-    def person(cells: Mapping[str, Any]) -> Who | str:
-        people.add(name := one_line(str(cell(cells, column)), 60))
-        if len(people) > MOST_PEOPLE:
-            raise StudyError(
-                f"{file}: --people {column} names more than {MOST_PEOPLE:,} respondents; is it the right column?"
-            )
-        return "names no respondent" if missing(cell(cells, column)) else (name, 1)
-
-    columns = resolved(file, rows, rules, parse_mapping(pairs, fields_of(rules), rules.also))
-    found = read_rows(rules, rows, columns, pairs, condition or rules.condition, options, person)
-    options.report([used_columns({"people": column, **columns}, rows.columns)])
+        found = _done(samples, Imported(records))
+    _refuse_nothing(file, found)
+    options.report(found.summary)
     return found
 
 
@@ -118,80 +214,236 @@ def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     return rules(benchmark)
 
 
-def read_rows(
-    rules: RowRules, rows: AnswerFile | Table, columns: dict[str, str], pairs: Sequence[str], condition: str,
-    options: ImportOptions, group: Callable[[Mapping[str, Any]], Who | str], some: bool = True,
-) -> Imported:  # fmt: skip
-    """Read the answers of a table, of the model and run that ``group`` returns of a row's cells; nothing is kept.
+def _about_items(path: Path, into: Bound, samples: list[Sample], options: ImportOptions) -> Imported:
+    """Keep the samples of a log about items of a benchmark."""
+    names = _models(path, into.context.study, samples, options)
+    assert into.importer is not None and into.importer.rules is not None
+    rules, settings = _built(into.importer.rules, into), dict[int, str]()
+    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
+    answers = Answers(path, rules, fields, (), options, rules.condition)
+    for each in samples:
+        if each.why is None and each.unscored is None:
+            asked = (each.question or {}).get("question")
+            said = {"item_id": each.name, "question": asked, RESPONSE: each.said.text}
+            each.why = answers.take(each.name, (each.model, each.run), said, _reported(each, settings))
+    found = answers.done()
+    done = _kept(path, into.context.study, into.name, found, options, names)
+    return _done(samples, done)
 
-    Raises ``StudyError`` where a checking column disagrees with the items, confidence is on no scale that is known, and,
-    with ``some``, where no row was taken.
+
+def _refuse_nothing(path: Path, found: Imported) -> None:
+    if not found.records:
+        first = found.rejected[0] if found.rejected else Rejected("1", NOT_KEPT, "there is no row")
+        raise StudyError(
+            f"{path}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
+        )
+
+
+def _kept(
+    path: Path,
+    study: Study,
+    name: str,
+    found: Imported,
+    options: ImportOptions,
+    names: dict[str, str] | None = None,
+) -> Imported:
+    """Keep records whose models are named as their file does, under the names that the study has for them."""
+    _refuse_nothing(path, found)
+    models = dict.fromkeys(each.model for each in found.records)
+    if names is None:
+        own = {options.model: options.model} if options.model else {}
+        names = own or study_files.names_of(study, models)
+    from_zero = any(each.run == 0 for each in found.records)
+    records = [
+        replace(each, model=names[each.model], run=each.run + from_zero)
+        if from_zero or names[each.model] != each.model
+        else each
+        for each in found.records
+    ]
+    options.report(found.summary)
+    refuse_others(path, study, name, records, options.trust)
+    made = study_files.fitted(study.path, study, names, max(each.run for each in records))
+    return replace(found, records=records, known=keep(made, name, records), study=made)
+
+
+# --- questions of one's own -------------------------------------------------------------------------------------------
+def import_questions(
+    path: Path,
+    study_path: Path,
+    found: Iterable[Sample],
+    options: ImportOptions,
+    condition: str | None = None,
+) -> Imported:
+    """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
+    samples, study = list(found), load_study(study_path) if study_path.exists() else None
+    _usable(path, samples)
+    names = _models(path, study, samples, options)
+    if unknown := [each for each in options.trust if each not in TRUSTED]:
+        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
+    name = own_questions()
+    condition = condition or _condition(study, name, _usable(path, samples))
+    matched = matching.match(path, _items(study, name), samples, options.trust)
+    usable = _usable(path, samples)
+    addition, lacks = [], None
+    if study is None or name not in study.benchmarks:
+        addition = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
+    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
+        lacks = name, condition
+    records = _records(name, matched.items, condition, usable, names)
+    if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
+        refuse_others(path, study, name, records, options.trust)
+    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), addition, lacks)
+    made.prepare()
+    if matched.new:
+        matching.keep_new(made.home.imported, matched)
+    into = bound(made, name)
+    construction.build(into)
+    done = _done(samples, Imported(records, study=made, known=keep(made, name, records)))
+    options.report([*_understood(done, samples, names, matched, into, condition)])
+    return done
+
+
+def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
+    usable = [each for each in samples if each.why is None]
+    if usable:
+        return usable
+    first = ""
+    if samples:  # a table's rows say that they are rows, a log's samples may be bare numbers
+        name = samples[0].name
+        first = f": {name if name.startswith('row ') else f'sample {name}:'} {samples[0].why}"
+    asks = any("no item is called" in str(each.why) for each in samples)
+    study = "; name the study that asks its questions with --study" if asks else ""
+    raise StudyError(
+        f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept{study}"
+    )
+
+
+def _models(
+    path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
+) -> dict[str, str]:
+    """Return {model in the log: its name here}; refuse two models under one name. Runs begin where the options say."""
+    stated = {each.model for each in samples if each.model}
+    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
+    reported: dict[str, Counter[str]] = {}
+    for each in samples:
+        each.run += (options.run or 1) - 1
+        each.model = each.model or only  # a line that failed names no model: it is of that of the others
+        if each.why is None:
+            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    if "" in reported:
+        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
+    for model, counted in reported.items():
+        if len(counted) > 1 and "model" not in options.trust:
+            several = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
+            raise StudyError(
+                f"{path}: under the name {model} answered {len(counted)} models: {several}; nothing was kept; take them "
+                "for one with --trust model"
+            )
+    if options.model is None:
+        return study_files.names_of(study, reported)
+    if len(reported) > 1:
+        raise StudyError(
+            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
+        )
+    if options.model != study_files.slug(options.model):
+        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
+    return dict.fromkeys(reported, options.model)
+
+
+def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
+    """Return the condition of a log's answers: that of the study where it asks one that fits, else what replies state.
+
+    Replies that were cut, refused or cannot be read do not count: how many they are is a result, not how it was asked.
     """
+    asked: Sequence[str] = ()
+    if study is not None and name in study.enabled:
+        asked = study.benchmarks[name].model_dump()["conditions"]
+    scored = [each for each in usable if each.unscored is None] or usable
+    replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
+    replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some show how all were asked
+    stated, words = sum(states_confidence(each.said.text) for each in replied), QuestionRows.condition
+    if words in asked and (stated or all(each.question is None for each in usable)):
+        return words
+    if stated and 2 * stated >= len(replied):
+        return words
+    letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in replied)
+    return QuestionRows.by_logprob if letters and 2 * letters >= len(replied) else QuestionRows.unstated
+
+
+def _items(study: Study | None, name: str) -> Sequence[Any]:
+    if study is None or name not in study.enabled:
+        return ()
+    into = bound(study, name)
     try:
-        usual = condition if condition == rules.condition else rules.condition_named(condition)
-    except RowError as error:
-        raise StudyError(f"--condition {condition}: {error}") from None
-    fields = (pair.partition("=")[0] for pair in pairs)
-    mapped = frozenset(rules.also.get(field, field) for field in fields)
-    found = Reader(rows, rules, dict(columns), options, usual).read(group, mapped)
-    if some and not found.records:
-        first = found.rejected[0] if found.rejected else None
-        why = f"row {first.row}: {first.reason}" if first is not None else "there is no row"
-        raise StudyError(
-            f"{rows.path}: none of its {len(found.rejected)} rows was taken; {why}; nothing was kept"
-        )
-    return found
+        construction.build(into)
+        return list(into.items)
+    except SourceError:  # no file is named and nothing was imported yet
+        return ()
 
 
-# --- models and runs --------------------------------------------------------------------------------------------------
-def run_of(value: Any) -> int | None:
-    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
-    if absent(value):
-        return None
-    told = _NUMBERED.fullmatch(str(value).strip())
-    run = int(told[1]) if told else whole(value)
-    if run is None:
-        raise RowError(f"run {shown(value)} is no number")
-    if not 0 <= run <= MOST_RUNS:
-        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
-    return run
+# --- records ----------------------------------------------------------------------------------------------------------
+def _mode(each: Sample, graded: bool) -> str:
+    """Return what the record of an answer says of how it is read."""
+    if each.unscored is not None:
+        return f"unscored: {each.unscored}"
+    if graded:
+        return "graded: ?" if each.right is None else f"graded: {int(each.right)}"
+    return f"{ORDER}{each.order}" if each.order else "import"
 
 
-def _grouped(
-    rows: AnswerFile | Table, columns: Mapping[str, str], study: Study, model: str | None, run: int | None
-) -> tuple[Callable[[Mapping[str, Any]], Who | str], dict[str, str]]:
-    """Return what says model and run of a row, and the study's name of each model of a column."""
-    free = unclaimed(rows.columns, columns.values())
-    of_model = None if model is not None else first_named(USUAL_NAMES["model"], free)
-    of_run = None if run is not None else first_named(USUAL_NAMES["run"], free)
-    if model is None and of_model is None:
-        raise StudyError(
-            f"{rows.path}: does not say which model answered; name it with --model; nothing was kept"
-        )
-    names, from_zero = {}, False
-    if of_model is not None or of_run is not None:
-        seen = {(_said(row.cells, of_model), _said(row.cells, of_run)): None for row in rows}
-        from_zero = any(value in ("0", "0.0") for _, value in seen)
-        names = study_files.names_of(study, [name for name, _ in seen if name])
+def _reported(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
+    """Return the fields of a record that say how the log says the answer was asked and what it cost.
 
-    def group(cells: Mapping[str, Any]) -> Who | str:
-        said = model if of_model is None else names.get(_said(cells, of_model))
-        try:
-            found = run if of_run is None else run_of(_said(cells, of_run))
-        except RowError as error:
-            return str(error)
-        shift = int(from_zero and of_run is not None and found is not None)
-        return (said, 1 if found is None else found + shift) if said else "names no model"
-
-    return group, names
+    ``settings`` holds those that samples share as JSON, by identity.
+    """
+    said, usage = each.said, each.said.usage
+    if id(each.settings) not in settings:
+        settings[id(each.settings)] = canonical_json(dict(each.settings))
+    found: dict[str, Any] = {
+        "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,
+        "request_json": settings[id(each.settings)], "finish_reason": said.finish_reason,
+        "logprobs_json": encode_logprobs(said.logprobs), "cost_usd": said.cost_usd, "latency_s": said.latency_s,
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens, "cached_tokens": usage.cached_tokens,
+        "reasoning_text": said.reasoning_text,
+    }  # fmt: skip
+    return found if said.started_at is None else {**found, "started_at": said.started_at}
 
 
-def _said(cells: Mapping[str, Any], column: str | None) -> str:
-    value = None if column is None else cells.get(column)
-    return "" if absent(value) else str(value).strip()
+def _records(
+    benchmark: str, items: Mapping[str, Any], condition: str, samples: Sequence[Sample], names: Mapping[str, str]
+) -> list[Record]:  # fmt: skip
+    found: dict[tuple[str, int, str], Record] = {}
+    now, settings = datetime.now(UTC), dict[int, str]()
+    for each in (one for one in samples if one.why is None):
+        item, model = items[each.item], names[each.model]
+        text, mode = each.said.text, _mode(each, item.kind == "graded")
+        if mode == "graded: ?":
+            each.unscored = "has no short right answer, and the log no verdict"
+        made = imported_record(
+            benchmark, item, (model, each.run), condition, QuestionRows.step, text, at=now,
+            identity=[benchmark, model, each.run, each.item, condition, text, mode],
+            **{"mode": mode, **_reported(each, settings)},
+        )  # fmt: skip
+        first = found.setdefault((model, each.run, each.item), made)
+        if first is not made:
+            each.same = first.answer_id == made.answer_id
+            which = "both are the same" if each.same else "the first one counts"
+            each.why = f"is given twice in one run; {which}"
+    return list(found.values())
 
 
-# --- keeping ----------------------------------------------------------------------------------------------------------
+def _done(samples: Sequence[Sample], found: Imported) -> Imported:
+    """Return what became of all samples: those that say once more what is kept are counted, others named."""
+    rejected = tuple(
+        Rejected(each.name, NOT_KEPT if each.why is not None else UNSCORED, str(each.why or each.unscored))
+        for each in samples
+        if (each.why or each.unscored) is not None and not each.same
+    )
+    same = sum(each.same and each.why is not None for each in samples)
+    return replace(found, rejected=rejected, rows=len(samples), same=same)
+
+
 def by_partition(records: Iterable[Record]) -> dict[Who, list[Record]]:
     """Return records by model and run."""
     found: dict[Who, list[Record]] = {}
@@ -210,17 +462,19 @@ def refuse_others(
     """Refuse answers to calls that have other answers in the same run of the same model, unless ``run`` is trusted."""
     known = {each.name for each in study.models}
     for (model, run), own in by_partition(records).items():
-        if model not in known or "run" in trust:
+        if model not in known:
             continue
         spec = study.model(model)
         if spec.provider != "replay":
             raise StudyError(
-                f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
+                f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
+                "answers asked here; name another with --model"
             )
-        folder = Partition(study, benchmark, spec, run).folder
-        there = {_call(each): each.text for each in kept_records(folder)}
+        there = {
+            _call(each): each.text for each in kept_records(Partition(study, benchmark, spec, run).folder)
+        }
         other = [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
-        if other:
+        if other and "run" not in trust:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
                 "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
@@ -232,25 +486,83 @@ def keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
     """Keep the answers that are not there yet; return how many were there."""
     known = 0
     for (model, run), own in by_partition(records).items():
-        partition = replayed_partition(study, benchmark, model, run)
-        there = {_call(each): each.answer_id for each in kept_records(partition.folder)}
+        folder = Partition(study, benchmark, study.model(model), run).folder
+        there = {_call(each): each.answer_id for each in kept_records(folder)}
         fresh = [each for each in own if there.get(_call(each)) != each.answer_id] if there else own
-        keep_whole(partition.folder, fresh)
+        keep_whole(folder, fresh)
         known += len(own) - len(fresh)
     return known
 
 
-def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:
-    """Return the partition that imported answers are kept in.
-
-    Raises ``StudyError`` if the model is not a replayed one, or the run is not in the study.
-    """
-    spec = study.model(model)
-    if spec.provider != "replay":
-        raise StudyError(
-            f'{study.path.name}: model "{model}" has provider = "{spec.provider}"; imported answers need a model with '
-            'provider = "replay", so that they are never mixed with answers asked here'
+# --- the summary ------------------------------------------------------------------------------------------------------
+def _understood(
+    done: Imported, samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any,
+    condition: str,
+) -> Iterator[str]:  # fmt: skip
+    """Yield how a log was understood, each decision in one line."""
+    runs = sorted({each.run for each in samples if each.why is None})
+    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
+    about = f"as answers to {into.name} {condition}"
+    yield f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, {about}"
+    found = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
+    if matched.repeats:
+        found += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
+    if matched.reordered:
+        found += f"; {matched.reordered} show its options in another order: each is read in its own"
+    yield found
+    lost = sum(each.what == NOT_KEPT for each in done.rejected)
+    counted = (
+        (done.kept, "kept"), (done.known, "known before"), (done.same, "the same once more"), (lost, "not kept"),
+    )  # fmt: skip
+    yield f"{done.rows} rows: {', '.join(f'{n} {what}' for n, what in counted if n or 'kept' in what)}"
+    reasons = Counter((what, why) for _, what, why in done.rejected)
+    for (what, why), n in reasons.most_common(_REASONS):
+        yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
+    if len(reasons) > _REASONS:
+        yield f"{len(reasons) - _REASONS} further reasons are in the list of rows that were not taken"
+    yield from _verdicts(samples, into, condition)
+    if condition == QuestionRows.unstated:
+        yield (
+            "no confidence was found, so accuracy alone is measured: ask for one in the prompt (a last line "
+            "'Confidence: <0 to 100>'), or log the probabilities of single letters, and import the new log"
         )
-    if run not in study.runs:
-        raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
-    return Partition(study, benchmark, spec, run)
+
+
+def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[str]:
+    """Compare the log's verdicts with ours, and report a key that no reply fits."""
+    items = {item.item_id: item for item in into.items}
+    read_here: list[tuple[Sample, int]] = []
+    for each in samples:
+        if each.why is None and each.unscored is None and items[each.item].kind != "graded":
+            found = parsed(into, items[each.item], condition, each).correct
+            read_here += [] if found is None else [(each, int(found))]
+    judged = [(each, mine) for each, mine in read_here if each.right is not None]
+    if n := len(judged):
+        right, own = sum(bool(each.right) for each, _ in judged), sum(mine for _, mine in judged)
+        line = f"accuracy by the log's own verdicts {right / n:.3f}, by key {own / n:.3f} of {n}"
+        if other := [each.name for each, mine in judged if mine != int(bool(each.right))]:
+            first = ", ".join(other[:_NAMED])
+            line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {first}; the study counts"
+        yield line
+    places: dict[int, list[int]] = {}
+    for each, mine in read_here:
+        if (item := items[each.item]).options:
+            places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
+    if any(each.order for each, _ in read_here):  # a position bias shows as a difference
+        parts = (
+            f"{LETTERS[at]} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items())
+        )
+        yield f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
+    if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
+        key = one_line(str(items[read_here[0][0].item].answer), 40)
+        yield (
+            f"none of the {len(read_here)} answers is right by the key: is it the right answers, and in the form of the "
+            f"replies? such as {key!r}"
+        )
+
+
+def parsed(into: Any, item: Any, condition: str, each: Sample) -> Any:
+    """Return what the benchmark reads of an answer."""
+    said, mode = each.said, _mode(each, item.kind == "graded")
+    call = Call(said.status.value, said.text, mode, encode_logprobs(said.logprobs))
+    return into.parse(item, condition, {QuestionRows.step: call})

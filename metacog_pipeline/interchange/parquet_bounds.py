@@ -29,51 +29,35 @@ def batches(
     """
     unpacked = 0
     with pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source) as file:
-        metadata = pq.read_metadata(file)
+        metadata, claimed = pq.read_metadata(file), 0
+        described = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            for number, kind in enumerate(described):  # of lists, the number of their values counts
+                column = group.column(number)
+                values = 8 * column.num_values if kind.max_repetition_level else 0
+                claimed += max(column.total_uncompressed_size, values)
         most = min(MOST_UNPACKED, max(UNPACKED_ALWAYS, TIGHTEST * file.size()))
-        if _claimed(metadata) > most:
+        if claimed > most:
             raise TooLargeError(f"larger than {most} bytes unpacked")
-        described = map(metadata.schema.column, range(metadata.num_columns))
         texts = [each.path for each in described if each.physical_type == "BYTE_ARRAY"]
-        names = None if columns is None else list(columns)
-        for batch in pq.ParquetFile(file, read_dictionary=texts).iter_batches(rows, columns=names):
-            unpacked += sum(map(_bytes, batch.columns))
+        reader = pq.ParquetFile(file, read_dictionary=texts)
+        for batch in reader.iter_batches(rows, columns=None if columns is None else list(columns)):
+            size = sum(map(_bytes, batch.columns))
+            unpacked += size
             if unpacked > MOST_UNPACKED:
                 raise TooLargeError(f"larger than {MOST_UNPACKED} bytes unpacked")
-            yield from _pieces(batch)
-
-
-def _claimed(metadata: pq.FileMetaData) -> int:
-    """Return the bytes that the file says its pages have; of lists, the number of their values counts."""
-    claimed = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for number in range(metadata.num_columns):
-            column, nested = group.column(number), metadata.schema.column(number).max_repetition_level > 0
-            claimed += max(column.total_uncompressed_size, 8 * column.num_values if nested else 0)
-    return claimed
-
-
-def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    if batch.num_rows <= 1 or sum(map(_bytes, batch.columns)) <= PIECE:
-        yield batch
-        return
-    half = batch.num_rows // 2
-    yield from _pieces(batch.slice(0, half))
-    yield from _pieces(batch.slice(half))
+            step = max(1, batch.num_rows * PIECE // max(size, 1) // 2)
+            yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
 
 
 def _bytes(array: pa.Array) -> int:
     """Return about how many bytes the values of an array are when each is a copy of its own."""
     kind = array.type
-    if pa.types.is_dictionary(kind):
-        if pa.types.is_primitive(kind.value_type):
-            return 8 * len(array)
+    if pa.types.is_dictionary(kind) and not pa.types.is_primitive(kind.value_type):
         lengths = pc.binary_length(array.dictionary).take(array.indices)
         return 8 * len(array) + int(pc.sum(lengths).as_py() or 0)
     if pa.types.is_struct(kind):
         return sum(map(_bytes, array.flatten()))
-    if pa.types.is_map(kind):
-        return 8 * len(array) + _bytes(array.items)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return 8 * len(array) + _bytes(pc.list_flatten(array))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        return 8 * len(array) + _bytes(array.items if pa.types.is_map(kind) else pc.list_flatten(array))
     return int(array.nbytes)

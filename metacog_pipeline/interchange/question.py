@@ -103,20 +103,6 @@ class Question(Item):
         within = self.tolerance * (1 + 1e-9)  # 14.3 is within 0.01 of 14.29
         return any(math.isclose(value, key, rel_tol=1e-9, abs_tol=within) for key in keys)
 
-    def accepts(self, answer: str) -> bool:
-        """Return whether an answer by itself is right."""
-        said = unboxed(plain(answer))
-        found = self.field.read(said)
-        return found.status == "ok" and self.right(found.value, said)
-
-    def is_right(self, reply: str) -> bool | None:
-        """Return whether the answer of a whole reply is right; None where it has none."""
-        envelope = Envelope.of(reply)
-        found = read(envelope, [self.field])["answer"]
-        return (
-            self.right(found.value, envelope.text[found.start : found.end]) if found.status == "ok" else None
-        )
-
 
 def same_answer(field: Answer, mine: Any, other: Any) -> bool:
     """Return whether two answers to one question are the same."""

@@ -7,7 +7,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +15,6 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange.columns import absent, compared_name, number, truth
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.reading.fields import Number
-from metacog_pipeline.reading.numbers import numbers
 
 KINDS = {
     **dict.fromkeys(("choice", "multiple_choice", "mc"), "choice"),
@@ -48,8 +46,6 @@ _MARKED = re.compile(
 )
 _SERIES = (tuple(LETTERS), tuple(map(str, range(1, 11))))
 _OPTION = re.compile(r"(?:option|opt|choice|op|answer|ending)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
-# Columns with the wrong options alone, as GPQA ("Incorrect Answer 1"), SciQ and quizzes have them.
-_WRONG = re.compile(r"(?:(?:incorrect|wrong)_(?:answer|option|choice)|distractor)s?(?:_?(?:[a-j]|\d))?")
 _LETTERS_WITHOUT_ACCENT = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -78,8 +74,6 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     given, right, parts = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"]), dict[str, str]()
     if given is None and (parts := option_columns(names)):
         given = texts_of([cells[compared_name(column)] for column in parts.values()])
-    if given is None and KINDS.get(str(cells.get("kind") or "choice").strip().casefold()) == "choice":
-        given, right = _among_wrong(cells, right) or (None, right)
     options, labels = options_of(given), labels_of(given)
     try:
         answers = [by_label(each, labels) for each in right_answers(right)]
@@ -95,7 +89,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     name = _first(cells, "item_id", "id")
     name = int(name) if isinstance(name, float) and name.is_integer() else name
     taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
-    taken |= {compared_name(each) for each in parts.values()} | {*filter(_WRONG.fullmatch, cells)}
+    taken |= {compared_name(each) for each in parts.values()}
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
         "dataset": "own", "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
@@ -244,21 +238,6 @@ def ungrouped(answer: Any) -> Any:
     return answer.replace(",", "") if isinstance(answer, str) and _THOUSANDS.fullmatch(answer) else answer
 
 
-def quantity(text: str) -> tuple[str, str] | None:
-    """Return number and unit of a text that is both and nothing more: ``12 km``, ``$1,200``; None of any other.
-
-    >>> quantity("$1,200"), quantity("12.5 km"), quantity("12 monkeys"), quantity("12")
-    (('1200', '$'), ('12.5', 'km'), None, None)
-    """
-    sign = next((each for each in "$€£" if each in text), "")
-    body = text.replace(sign, "").strip()
-    found = [*numbers(body)]
-    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(body)):
-        return None
-    unit, bare = found[0].unit or sign, ungrouped(body.removesuffix(found[0].unit).strip())
-    return (f"{Decimal(bare).normalize():f}", unit) if unit and number(bare) is not None else None
-
-
 def _parsed(text: str) -> Any:
     """Return the list or object that JSON or Python wrote into a cell; the text in a list where it is none."""
     for read in (json.loads, ast.literal_eval):
@@ -326,29 +305,6 @@ def option_columns(there: Sequence[str]) -> dict[str, str]:
 def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
     """Return the cells of options in columns of their own; None where one at most has a text: a question without them."""
     return parts if sum(not absent(each) for each in parts) > 1 else None
-
-
-def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] | None:
-    """Return wrong options that have columns of their own with the right one among them, and its letter in brackets.
-
-    Where they carry no letters their order is drawn from their texts: the same question is asked in the same order, and no
-    letter is right more often. None where there are no such columns, or not one right answer.
-    """
-    wrong = []
-    for name in sorted(filter(_WRONG.fullmatch, cells)):
-        found = listed(cells[name])
-        several = isinstance(cells[name], list | tuple) or len(found) > 1 or not name.endswith("s")
-        wrong += [str(each).strip() for each in found if several and not absent(each)]
-    answers = [] if isinstance(right, Mapping) else [str(each).strip() for each in listed(right)]
-    if not wrong or len(answers) != 1:
-        return None
-    if flat(answers[0]) in map(flat, wrong):
-        raise ValueError(f"answer {answers[0][:40]!r} is a wrong option too; take it out of one")
-    options = sorted((*wrong, answers[0]))
-    if not _unmarked(options)[0]:
-        options = sorted(options, key=lambda each: sha256_hex(canonical_json([each, options])))
-    place = options.index(answers[0])
-    return options, f"({LETTERS[place : place + 1]})"
 
 
 def options_of(value: Any) -> tuple[str, ...]:

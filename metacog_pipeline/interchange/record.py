@@ -16,9 +16,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange.columns import number
 from metacog_pipeline.interchange.question import LETTERS
-from metacog_pipeline.interchange.question_rows import quantity, ungrouped
+from metacog_pipeline.interchange.question_rows import ungrouped
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
 
@@ -45,6 +44,8 @@ class Sample:
         Why it is not kept; ``same`` where that is because another row has the same answer.
     unscored
         Why it is kept and not scored.
+    known, key
+        Whether the item must be one of the study's, since the file does not say it whole; the key that it has.
     item, order
         The item it is about, and its letters in the order in which this answer shows its options ("" in its own).
     """
@@ -60,6 +61,8 @@ class Sample:
     why: str | None = None
     same: bool = False
     unscored: str | None = None
+    known: bool = False
+    key: Any = None
     item: str = ""
     order: str = ""
 
@@ -117,8 +120,7 @@ def question_cells(
     given = [each for each in answers if each is not None and str(each).strip()]
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not listed:
-        plain = [ungrouped(each) for each in short]
-        return {**asked, **(_measured(plain) or {"answers": plain})}
+        return {**asked, "answers": [ungrouped(each) for each in short]}
     return {**asked, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 
 
@@ -133,17 +135,15 @@ def asked_with_options(prompt: str) -> tuple[str, list[str]] | None:
     >>> asked_with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
     ('Which?', ['red', 'blue'])
     """
-    lines, blocks = (
-        prompt.split("\n"),
-        list[tuple[int, list[str]]](),
-    )  # the first line of each list, and its texts
+    lines = prompt.split("\n")
+    blocks: list[tuple[int, list[str]]] = []  # the first line of each list, and its texts
     for place, line in enumerate(lines):
         found = _OPTION_LINE.match(line)
         if found is not None and found[1] == "A":
             blocks.append((place, [found[2].strip()]))
         elif found is not None and blocks:
             start, texts = blocks[-1]
-            if place == start + len(texts) and found[1] == "ABCDEFGHIJ"[len(texts) : len(texts) + 1]:
+            if place == start + len(texts) and found[1] == LETTERS[len(texts) : len(texts) + 1]:
                 texts.append(found[2].strip())
     blocks = [each for each in blocks if len(each[1]) > 1]
     if not blocks:
@@ -163,17 +163,6 @@ def without_options(text: str, options: Sequence[str]) -> str:
     lines, n = text.rstrip().split("\n"), len(options)
     # only a list at the very end: an instruction below it is part of what was asked
     return "\n".join(lines[:-n]).strip() if all(map(_OPTION_LINE.match, lines[-n:])) else text
-
-
-def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
-    """Return right answers and their unit where all are numbers and one unit at least is with them, the same one."""
-    found = [quantity(each) if isinstance(each, str) else None for each in answers]
-    bare = [each for each, one in zip(answers, found, strict=True) if one is None]
-    units = {one[1] for one in found if one is not None}
-    if len(units) != 1 or not all(number(each) is not None for each in bare):
-        return None
-    numbers = [each if one is None else one[0] for each, one in zip(answers, found, strict=True)]
-    return {"answers": numbers, "unit": units.pop()}
 
 
 def last_asked(prompt: Any) -> str | None:

@@ -49,13 +49,13 @@ def path_of(home: Home, benchmark: str) -> Path:
 
 
 def keep(
-    benchmark: Bound, file: Path, subject: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> tuple[Imported, int]:  # fmt: skip
-    """Keep the answers of a table in which column ``subject`` names the respondent; it replaces what was kept before.
+    benchmark: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
+) -> tuple[Imported, int]:
+    """Keep the answers of a table in which column ``options.people`` names the respondent, in place of those kept before.
 
     Returns what was kept and how many respondents there are. Raises StudyError as an import does; nothing is kept then.
     """
-    found = read_respondents(benchmark, file, subject, pairs, condition, options)
+    found = read_respondents(benchmark, file, pairs, condition, options)
     people = by_partition(found.records)
     answers = pl.concat([_answers(benchmark, name, records) for (name, _), records in people.items()])
     answers = answers.sort("model", "condition", "item_id")

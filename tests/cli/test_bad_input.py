@@ -110,14 +110,10 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(taken, study
     assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
 
 
-def test_a_confidence_of_7_is_recorded_as_unparsable(taken, study):
+def test_a_confidence_of_7_is_kept_and_cannot_be_read(taken, study):
     result = taken(answers(study, "item_id,choice,confidence\nsample-0001,A,7\n"))
-    assert result.code == 8
-    assert "1 answers kept" in result.out
-    assert (
-        "the confidence 7 is outside the scale in item sample-0001 (run 1): recorded as unparsable"
-        in result.err
-    )
+    assert result.code == 0 and "1 answers kept" in result.out
+    assert "of 1 answers that were read 1 cannot be read" in result.out
 
 
 def test_an_import_for_a_model_that_is_asked_here(metacog, study):

@@ -68,20 +68,10 @@ def test_what_is_mapped_comes_before_a_column_of_the_same_name(into, tmp_path):
     name = made.items[0].item_id
     told = {"out": [{"text": "Paris"}], "Known to you": "No"}
     found = take(made, tmp_path / "a.jsonl", [{"meta": {"qid": name}, **told}], *KNOWN)
-    assert steps(found) == {"direct": "Paris", "meta": "No"} and not found.warnings
+    assert steps(found) == {"direct": "Paris", "meta": "No"}
     plain = ("answer=out[0].text", "knows=Known to you")
     found = take(made, tmp_path / "b.jsonl", [{"item_id": name, "meta": "some words", **told}], *plain)
     assert steps(found) == {"direct": "Paris", "meta": "No"}
-
-
-def test_a_column_of_objects_or_lists_is_taken_for_no_part_of_an_answer(into, tmp_path):
-    made = into("selfknowledge")
-    row = {"item_id": made.items[0].item_id, "direct": "Paris", "knows": "No"}
-    found = take(made, tmp_path / "a.jsonl", [{**row, "meta": {"seed": 1}, "answer": ["Paris", "Paname"]}])
-    assert steps(found) == {"direct": "Paris", "meta": "No"}
-    message = [{"role": "assistant", "content": "Yes"}]
-    found = take(made, tmp_path / "b.jsonl", [{**row, "meta": message}], trust=("run",))
-    assert steps(found) == {"direct": "Paris", "meta": "Yes"}
 
 
 def test_a_column_that_a_mapped_path_leads_into_is_taken_for_nothing_else(into, tmp_path):
@@ -98,21 +88,22 @@ def test_other_answers_of_a_run_are_refused_unless_trusted(into, tmp_path):
     assert len(take(made, tmp_path / "a.jsonl", rows).records) == 12
     with pytest.raises(StudyError, match=r"run 1 of theirs has other answers to 6 of .* --trust run"):
         take(made, tmp_path / "b.jsonl", blind)
-    assert len(take(made, tmp_path / "b.jsonl", blind, trust=("run",)).warnings) == 6
+    assert (
+        "of 6 answers that were read 6 cannot be read"
+        in take(made, tmp_path / "b.jsonl", blind, trust=("run",)).summary[1]
+    )
 
 
-def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, tmp_path):
+def test_a_column_per_step_of_every_item(into, tmp_path):
     made = into("metacogbench")
     asked = [(each, step) for each in made.items for step in item_steps(each, "free")]
     assert {"answer", "turn_1", "turn_2", "probe"} <= {step for _, step in asked}
-    long = [{"item_id": each.item_id, "step": step, "response": f"{step}: A)"} for each, step in asked]
     wide = [
         {"item_id": each.item_id, **{step: f"{step}: A)" for step in item_steps(each, "free")}}
         for each in made.items
     ]
-    one, other = take(made, tmp_path / "a.jsonl", long), take(made, tmp_path / "b.jsonl", wide)
-    assert not one.rejected and not other.rejected and len(one.records) == len(asked)
-    assert {each.answer_id for each in one.records} == {each.answer_id for each in other.records}
+    found = take(made, tmp_path / "b.jsonl", wide)
+    assert not found.rejected and len(found.records) == len(asked)
     bet = next(each for each in made.items if each.tier == "1a")
     raw = {"item_id": bet.item_id, "answer": "**ANSWER:** 7\nBET: 40"}
     assert steps(take(made, tmp_path / "c.jsonl", [raw], trust=("run",))) == {"answer": raw["answer"]}
@@ -137,6 +128,6 @@ def test_a_table_about_one_of_several_benchmarks_names_it(into, tmp_path):
     assert "name it with --model" in str(done(*named, *fields).exception)
     unknown = str(done(named[1], "--model", "theirs", "--map", "taks=part").exception)
     assert "--map taks=part" in unknown and "name the benchmark" in unknown
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    nothing = done(named[1]).output
-    assert "columns ignored: a, b" in nothing and "columns used" not in nothing
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    nothing = str(done(named[1]).exception)
+    assert "columns ignored: x, y" in nothing and "columns used" not in nothing

@@ -8,8 +8,9 @@ import pytest
 
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.interchange import importing, tables
 from metacog_pipeline.interchange.imported import NOT_KEPT, ImportOptions
-from metacog_pipeline.interchange.logs import importing, reading, tables
+from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.transcripts.store import kept_records
 from tests.interchange import generated
 
@@ -48,7 +49,7 @@ def holds(folder, name, form, seed):
     read = lambda: tables.read(path, (), ImportOptions()) if name == "table" else reading.samples_of(path)  # noqa: E731
     shown = []
     found = list(read())
-    done = importing.import_log(path, folder / "s.toml", found, ImportOptions(show=shown.append))
+    done = importing.import_questions(path, folder / "s.toml", found, ImportOptions(show=shown.append))
     ended = Counter(each.status for each in rows)
     lost = sum(ended[each] for each in LOST[name])
     not_kept = [why for _, what, why in done.rejected if what == NOT_KEPT]
@@ -71,7 +72,7 @@ def holds(folder, name, form, seed):
         if form != CHOSEN
     ]
     assert form == CHOSEN or sum(right) == ended["right"], shown
-    again = importing.import_log(path, folder / "s.toml", read(), ImportOptions())
+    again = importing.import_questions(path, folder / "s.toml", read(), ImportOptions())
     assert (again.kept, again.known) == (0, done.kept)
 
 
@@ -97,7 +98,7 @@ def test_the_same_options_in_another_order_are_one_item_and_each_answer_is_read_
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
     found = tables.read(path, (), ImportOptions())
     shown = []
-    done = importing.import_log(path, tmp_path / "s.toml", found, ImportOptions(show=shown.append))
+    done = importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions(show=shown.append))
     assert "place of the right option (position bias): A 1.000 of 1, B 0.000 of 1, C 0.000 of 1" in shown[-2]
     (item,) = bound(done.study, "questions").items
     assert (item.options, item.answer) == (("x", "y", "z"), "A")
@@ -111,5 +112,5 @@ def test_signs_of_arithmetic_tell_questions_apart(tmp_path):
     ]
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
     found = tables.read(path, (), ImportOptions())
-    done = importing.import_log(path, tmp_path / "s.toml", found, ImportOptions())
+    done = importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions())
     assert len(bound(done.study, "questions").items) == 3 and json.dumps(done.kept) == "3"

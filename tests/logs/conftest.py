@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.interchange import importing, tables
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import importing, inspect_log, reading, tables
+from metacog_pipeline.interchange.logs import inspect_log, reading
 
 FIXTURES = Path(__file__).parent / "fixtures"
 Entries = dict[str, Any]
@@ -66,9 +67,7 @@ def take(tmp_path):
     """Return what imports a log into ``study.toml`` of the test's folder."""
 
     def run(path, **options):
-        samples = reading.samples_of(path)
-        assert samples is not None
-        return importing.import_log(path, tmp_path / "study.toml", samples, ImportOptions(**options))
+        return importing.take(path, tmp_path / "study.toml", (), None, ImportOptions(**options))
 
     return run
 
@@ -80,6 +79,6 @@ def take_table(tmp_path):
     def run(path):
         samples = tables.read(path, (), ImportOptions(scale=Scale(0, 100)))
         assert samples is not None
-        return importing.import_log(path, tmp_path / "study.toml", samples, ImportOptions())
+        return importing.import_questions(path, tmp_path / "study.toml", samples, ImportOptions())
 
     return run

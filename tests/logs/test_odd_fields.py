@@ -1,15 +1,12 @@
 """Fields of logs and tables that hold something else than usual: taken for what they are, or told; never a traceback."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import every_eval, inspect_log, lm_eval
-from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.interchange.logs import inspect_log, lm_eval
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
 
@@ -37,12 +34,6 @@ def test_an_option_of_no_likelihood_is_not_chosen_and_the_others_share_the_chanc
     assert decode_logprobs(encode_logprobs(found.said.logprobs))
 
 
-@pytest.mark.parametrize("likely", [("nan", "-1", "-2", "-3"), ("-inf",) * 4, ("inf", "-1", "-2", "-3")])
-def test_likelihoods_that_are_no_numbers_are_no_reply(tmp_path, likely):
-    found = sample_of(tmp_path / "samples_t.jsonl", weighed(*likely))
-    assert found.why == "has a log-likelihood that is no number"
-
-
 def log(**changed):
     """Return a log of inspect_ai with one sample."""
     score = {"response_length": {"value": 1}, "match": {"value": "C"}}
@@ -67,27 +58,6 @@ def test_the_scorer_that_compares_answers_gives_the_verdict(tmp_path):
     assert (only.right, only.question["answers"]) == (True, ["5"])
 
 
-def test_what_is_no_list_where_one_belongs_is_passed_over(tmp_path):
-    found = log()
-    found["samples"][0]["messages"] = found["eval"]["scorers"] = 5
-    found["eval"]["dataset"] = {"sample_ids": 5}
-    found["results"] = {"total_samples": 3}
-    assert [each.name for each in read_log(tmp_path, found)] == ["s1", "some"]
-    assert read_log(tmp_path, log(samples=5)) == []
-    found = log()
-    found["samples"][0]["output"]["choices"] = 5
-    [only] = read_log(tmp_path, found)
-    assert only.why == "has no answer"
-    row = {"evaluation_id": "e", "model_id": "m", "evaluation_name": "v", "sample_id": "s1", "messages": 1}
-    row |= {
-        "input": {"raw": "1?", "reference": ["1"]},
-        "output": {"raw": ["1"]},
-        "evaluation": {"is_correct": True},
-    }
-    [only] = every_eval.read(tmp_path / "e.jsonl", iter([row]))
-    assert (only.why, only.said.text) == (None, "1")
-
-
 def numbered(tmp_path, key, prediction, n=8):
     made = rows(n, models=("one",))
     for place, row in enumerate(made):
@@ -105,7 +75,8 @@ def test_options_counted_in_two_ways_are_refused(tmp_path):
 def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tmp_path, n):
     path = numbered(tmp_path, lambda n: n % 3 + 1, lambda n: "ABCD"[n], n)
     refused(r"none is 0, so they seem to begin at 1", path)
-    assert said(read(path, ImportOptions(scale=PERCENT.scale, from_one=True)))[0][1] == "A"
+    words = {str(n + 1): letter.casefold() for n, letter in enumerate("ABCD")}
+    assert said(read(path, ImportOptions(scale=PERCENT.scale, words=words)))[0][1] == "a"
 
 
 def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
@@ -115,13 +86,3 @@ def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
     path = table(tmp_path / "own.csv", made)
     found = read(path, ImportOptions(scale=columns.Scale(-3, 3)))
     assert sum("Confidence:" in each.said.text for each in found) == 7
-
-
-@pytest.mark.parametrize("said", [2, "2", 2.0])
-def test_a_number_is_no_letter_of_a_question_that_is_there(said):
-    rules = SimpleNamespace(step=QuestionRows.step)
-    item = SimpleNamespace(item_id="q1", options=("red", "green", "blue"))
-    with pytest.raises(RowError, match=r"answer 2 is a number .* --map-values 0=A,1=B"):
-        QuestionRows.replies(rules, item, "answer_only", {"choice": said})
-    numbers = SimpleNamespace(item_id="q1", options=("1", "2", "3"))
-    assert QuestionRows.replies(rules, numbers, "", {"choice": "2"}) == {"answer": "Answer: 2"}

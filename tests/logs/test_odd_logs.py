@@ -4,10 +4,9 @@ import copy
 
 import pytest
 
-from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import tables
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.logs import tables
 from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written
 
 
@@ -36,14 +35,6 @@ def test_the_verdict_of_a_task_of_its_own_metric_counts(tmp_path):
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------
-def test_a_function_call_of_the_responses_api_is_not_scored(tmp_path):
-    call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}
-    body = {"object": "response", "status": "completed", "model": "m", "output": [call], "usage": {}}
-    row = {"custom_id": "q", "response": {"status_code": 200, "body": body}, "error": None}
-    (only,) = samples(lines(tmp_path / "batch.jsonl", row))
-    assert only.unscored == "calls a tool"
-
-
 def test_an_answer_of_the_responses_api_is_read_as_one_of_chat(tmp_path):
     said = {"type": "message", "content": [{"type": "output_text", "text": "Answer: B"}]}
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
@@ -95,29 +86,6 @@ def rows_of(path):
     found = tables.read(path, (), ImportOptions())
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize(
-    ("key", "reply", "answer", "unit"),
-    [
-        ("{n} km", "It is {n} kilometres.", "10", "km"),
-        ("${n},200", "{n}200 dollars", "10200", "$"),
-        ("{n}.50 €", "{n}.5", "10.5", "€"),
-        ("{n}%", "{n} percent", "10", "%"),
-    ],
-)
-def test_a_key_with_a_unit_is_a_number_of_that_unit(tmp_path, take_table, key, reply, answer, unit):
-    path = table(tmp_path / "t.jsonl", [80] * 3, key, reply)
-    done = take_table(path)
-    item = bound(done.study, "questions").items[0]
-    assert (done.kept, item.kind, item.answer, item.unit) == (3, "number", answer, unit)
-    assert take_table(path).known == 3
-
-
-@pytest.mark.parametrize("key", ["10 pm", "12 monkeys", "Apollo 11", "3/4 km", "5 ft 3 in", "km 12"])
-def test_a_key_that_is_more_than_a_number_and_its_unit_stays_as_it_is(tmp_path, key):
-    (only,) = rows_of(table(tmp_path / "t.jsonl", [80], key))
-    assert only.question == {"question": "How far is town 10?", "answers": [key]}
 
 
 def test_a_confidence_in_words_is_refused_with_the_way_out(tmp_path):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import reading
-from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
 
@@ -52,26 +52,6 @@ def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path, 
     assert [item.answer for item in into.items] == ["B", "B"] and done.study.models[0].name == "llama-3"
 
 
-def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path, take):
-    def row(number, options, target):
-        doc = {"question": "Which is true?", "choices": options, "answer": target}
-        asked = {
-            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {x}"}
-            for n, x in enumerate("ABC")
-        }
-        return {**choice(number, [-3, -1, -2], target), "doc": doc, "arguments": asked}
-
-    first, second = ["salt is sweet", "ice is cold", "fire is wet"], ["cats bark", "dogs fly", "fish swim"]
-    asked = (row(0, first, 1), row(1, second, 2), row(2, first, 0), row(3, first, 1))
-    done = take(lines(tmp_path / "samples_mmlu.jsonl", *asked), model="m")
-    found = [(list(item.options), item.answer) for item in bound(done.study, "questions").items]
-    assert found == [(first, "B"), (second, "C"), (first, "A")]
-    assert (done.kept, done.study.study.runs) == (
-        4,
-        2,
-    )  # the same question under another id is asked once more
-
-
 def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
     results = {
         "config": {"model_args": "pretrained=org/model,dtype=auto", "gen_kwargs": {"temperature": 0.3}, "random_seed": 7},
@@ -85,33 +65,6 @@ def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
     assert again.same and again.why == "is the same reply, read by another filter"
     assert (only.model, only.settings["temperature"], only.settings["seed"]) == ("org/model", 0.3, 7)
     assert only.question == {"question": "2+2?", "answers": ["4"]} and only.right is True
-
-
-def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
-    path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
-                 {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
-    left = take(path).rejected
-    assert [each[2] for each in left] == ["its options are unknown", "has no reply"]
-
-
-def test_thousands_in_a_key_are_a_number_and_several_replies_are_runs(tmp_path, take):
-    row = {"doc_id": 0, "doc": {"question": "How many?"}, "target": "so\n#### 1,200", "arguments": [],
-           "resps": [["It is 1200.", "It is 1,200.", "It is 12."]], "filter": "none", "exact_match": 1.0}  # fmt: skip
-    found = samples(lines(tmp_path / "samples_gsm.jsonl", row))
-    assert [(each.run, each.question, each.right) for each in found] == [
-        (run, {"question": "How many?", "answers": ["1200"]}, None) for run in (1, 2, 3)
-    ]
-    assert take(tmp_path / "samples_gsm.jsonl", model="m").kept == 3
-
-
-def test_options_that_are_right_in_part_are_counted_and_a_question_asked_again_is_a_run(tmp_path, take):
-    path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
-                 {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
-    done = take(path, model="m")
-    assert [each[2] for each in done.rejected] == [
-        "several of its options are right in part (acc is no 0 or 1)"
-    ]
-    assert (done.rows, done.kept, done.study.study.runs) == (3, 2, 2)
 
 
 def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take):
@@ -141,7 +94,7 @@ def test_options_are_found_where_tasks_of_lm_eval_keep_them(tmp_path, take, doc,
     assert only.question is not None and only.question["options"] == ["u", "v", "w"]
     into = bound(take(path, model="m").study, "questions")
     (item,) = into.items
-    assert (item.answer, QuestionRows(into).seen(item, "answer_only", {"answer": reply}).right) == ("B", 1)
+    assert (item.answer, into.parse(item, "answer_only", {"answer": Call("ok", reply)}).correct) == ("B", 1)
 
 
 def test_a_letter_names_a_place_where_options_are_letters_themselves(tmp_path, take, changed):
@@ -154,21 +107,6 @@ def test_a_letter_names_a_place_where_options_are_letters_themselves(tmp_path, t
     assert {item.question: item.answer for item in into.items} == {"Which?": "B", "Which blood?": "C"}
     log = changed(lambda sample: sample.update(choices=groups, target="B", id=1, epoch=1))
     assert {each.question["answer"] for each in samples(log) if each.question} == {"(B)"}
-
-
-def test_a_right_answer_that_is_no_option_is_told_in_words(tmp_path):
-    row = written(0, {"question": "Which?", "options": ["u", "v"]}, "42", "42")
-    (only,) = samples(lines(tmp_path / "samples_x.jsonl", row))
-    assert only.question == {"question": "Which?", "answers": ["42"]}
-
-
-def test_two_fillings_of_a_gap_are_the_options_where_the_rest_was_weighed(tmp_path):
-    gap, end = "Ann met Bo, so _ got easy cases.", " got easy cases."
-    doc = {"sentence": gap, "answer": "2", "option1": "Ann", "option2": "Bo"}
-    row = choice(0, [-2, -1], end.strip(), doc=doc, arguments=[["so Ann", end], ["so Bo", end]])
-    (only,) = samples(lines(tmp_path / "samples_winogrande.jsonl", row))
-    assert only.said.text == "B"
-    assert only.question == {"question": gap, "options": ["Ann", "Bo"], "answer": "B", "kind": "choice"}
 
 
 @pytest.mark.parametrize(
@@ -186,27 +124,12 @@ def test_what_was_asked_in_a_batch_is_no_result_of_it(tmp_path, row):
         samples(lines(tmp_path / "batch.jsonl", row))
 
 
-def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
-    row = {"doc_id": 0, "doc": {"question": "Why?"}, "target": "a long reason " * 10, "arguments": [],
-           "resps": [["Because."]], "filter": "none"}  # fmt: skip
-    done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
-    why = "has no short right answer, and the log no verdict"
-    assert (done.kept, [each[1:] for each in done.rejected]) == (1, [("kept, not scored", why)])
-
-
 def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
     row = {"request": {"contents": []}, "response": {"candidates": []}, "status": ""}
     with pytest.raises(StudyError, match="do not say which request they answer"):
         samples(lines(tmp_path / "vertex.jsonl", row))
     with pytest.raises(StudyError, match="name the study that asks its questions"):
         take(lines(tmp_path / "out.jsonl", *BATCHES["openai"]))
-
-
-def test_a_condition_is_added_where_nobody_is_asked_and_none_are_written(tmp_path, take):
-    (tmp_path / "study.toml").write_text(SAMPLE)
-    done = take(lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2])), model="m")
-    assert done.kept == 1
-    assert "choice_logprob" in done.study.benchmarks["questions"].model_dump()["conditions"]
 
 
 def test_a_line_that_is_cut_off_is_named(tmp_path, take):

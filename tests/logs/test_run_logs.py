@@ -60,17 +60,6 @@ def test_a_run_of_helm_is_a_board_of_its_choices_scored_by_their_letters(tmp_pat
     assert [model.name for model in done.study.models] == ["gpt-4o-2024-05-13"]
 
 
-def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):
-    asked = state(1, " B")
-    asked["result"]["completions"][0]["tokens"] = [
-        {"text": " B", "logprob": -0.1, "top_logprobs": {" B": -0.1, " A": -2.4}}
-    ]
-    (first,) = samples(run_of_helm(tmp_path, asked))
-    assert [(each.token, each.logprob, each.top) for each in first.said.logprobs] == [
-        (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
-    ]
-
-
 def test_trials_and_several_replies_of_helm_are_runs_and_what_is_no_reply_is_counted(tmp_path):
     found = samples(run_of_helm(
         tmp_path, state(1, ["A", "B"]), state(1, ["B", "B"], trial=1),
@@ -84,21 +73,6 @@ def test_trials_and_several_replies_of_helm_are_runs_and_what_is_no_reply_is_cou
         "asks a question that HELM had changed (a perturbation)", "was not answered: no completion",
         "was not answered: no completion",
     ]  # fmt: skip
-
-
-def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):
-    free = [state(n, text, output_mapping=None) for n, text in enumerate(("Paris", "It is Lyon"), start=1)]
-    long = state(3, "a proof", output_mapping=None)
-    long["instance"]["references"] = [{"output": {"text": "Q.E.D. " * 40}, "tags": ["correct"]}]
-    score = {"instance_id": "id3", "train_trial_index": 0, "stats": [
-        {"name": {"name": "exact_match", "perturbation": {"name": "typos"}}, "mean": 0.0},
-        {"name": {"name": "num_prompt_tokens"}, "mean": 100},
-        {"name": {"name": "exact_match", "split": "test"}, "mean": 1.0},
-    ]}  # fmt: skip
-    path = run_of_helm(tmp_path, *free, long, scores=[score, {"instance_id": 3, "stats": 4}, 5])
-    assert [each.right for each in samples(path)] == [None, None, True]
-    done = take(path)
-    assert (done.kept, done.rejected) == (3, ())
 
 
 def events(*rows, name="capitals.s1.simple-v0", model="gpt-3.5-turbo"):
@@ -242,3 +216,14 @@ def put(value, place, what):
     for key in place[:-1]:
         value = value[key]
     value[place[-1]] = what
+
+
+def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):
+    asked = state(1, " B")
+    asked["result"]["completions"][0]["tokens"] = [
+        {"text": " B", "logprob": -0.1, "top_logprobs": {" B": -0.1, " A": -2.4}}
+    ]
+    (first,) = samples(run_of_helm(tmp_path, asked))
+    assert [(each.token, each.logprob, each.top) for each in first.said.logprobs] == [
+        (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
+    ]

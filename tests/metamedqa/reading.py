@@ -11,9 +11,8 @@ from typing import Any
 from metacog_pipeline.benchmark.contract import Condition
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
-from metacog_pipeline.benchmarks.metamedqa.read import Rows
+from metacog_pipeline.benchmarks.metamedqa.read import UNREADABLE, Rows, read_response
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.import_columns import resolved
 from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import read_rows
 
@@ -36,11 +35,19 @@ def read_answers(
         whole = content if isinstance(content, str | bytes) else "\n".join(map(json.dumps, content))
         path.write_bytes(whole if isinstance(whole, bytes) else whole.encode())
     usual = (Condition(BASELINE),)
-    about = {"name": "metamedqa", "built": items, "items": items, "wording": load_wording()}
-    rules = Rows(SimpleNamespace(**about, conditions=lambda: usual, steps=lambda condition: ("answer",)))
-    rows, pairs = AnswerFile(path), [f"{field}={column}" for field, column in (mapping or {}).items()]
-    columns, how = resolved(path, rows, rules, mapping or {}), ImportOptions(**options)
-    return read_rows(rules, rows, columns, pairs, BASELINE, how, lambda cells: (model, run), some=False)
+    about = {
+        "name": "metamedqa",
+        "built": items,
+        "items": items,
+        "wording": load_wording(),
+        "unreadable": UNREADABLE,
+    }
+    parse = {"parse": lambda item, condition, calls: read_response(item, calls)}
+    rules = Rows(
+        SimpleNamespace(**about, **parse, conditions=lambda: usual, steps=lambda condition: ("answer",))
+    )
+    pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
+    return read_rows(rules, AnswerFile(path), pairs, BASELINE, ImportOptions(model=model, run=run, **options))
 
 
 def table(

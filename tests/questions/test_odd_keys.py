@@ -1,6 +1,5 @@
 """A reply that says the right answer as the key has it is right, whatever is written in the key; its signs count."""
 
-from collections import Counter
 from datetime import date, timedelta
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import read
 from metacog_pipeline.benchmarks.questions.items import Item
-from metacog_pipeline.interchange.logs import matching
+from metacog_pipeline.interchange import matching
 from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.interchange.question_rows import question_of
 from tests.tables import every
@@ -173,51 +172,6 @@ def test_options_without_the_letter_of_their_own_place_stay(options):
 def test_options_are_found_under_other_names_and_in_columns_of_their_own(row):
     made = question_of(row, "own")
     assert (made["options"], made["answer"], made["kind"]) == (("red", "blue", "green"), "B", "choice")
-
-
-@pytest.mark.parametrize(
-    "row",
-    [{"Question": "Which?", "Correct Answer": "blue", "Incorrect Answer 1": "red", "Incorrect Answer 2": "green",
-      "Pre-Revision Incorrect Answer 1": "grey"},
-     {"question": "Which?", "correct_answer": "blue", "distractor3": "green", "distractor1": "red", "support": "x"},
-     {"question": "Which?", "answer": "blue", "wrong_option_a": "green", "wrong_option_b": "red", "wrong_option_c": ""},
-     {"question": "Which?", "correct_answer": "blue", "incorrect_answers": ["red", "green"], "kind": "multiple_choice"},
-     {"question": "Which?", "correct_answer": "blue", "distractors": '["green", "red"]'}],
-)  # fmt: skip
-def test_wrong_options_are_options_beside_the_right_answer(row):
-    made = question_of(row, "own")
-    assert (sorted(made["options"]), made["kind"]) == (["blue", "green", "red"], "choice")
-    assert made["options"]["ABC".index(made["answer"])] == "blue"
-    assert made == question_of(dict(reversed(row.items())), "own")
-
-
-def test_no_letter_is_right_more_often_where_only_wrong_options_are_listed():
-    rows = (
-        {"question": f"{n}?", "answer": f"r{n}", "distractors": [f"{x}{n}" for x in "abc"]}
-        for n in range(2_000)
-    )
-    right = Counter(question_of(row, "own")["answer"] for row in rows)
-    assert all(400 < right[letter] < 600 for letter in "ABCD")  # 500 but for chance
-
-
-@pytest.mark.parametrize(
-    ("about", "kind"),
-    [({"answer": ["blue", "azure"], "incorrect_answers": ["red"]}, "text"),
-     ({"answer": "blue", "wrong_answers": "red; grey"}, "text"),
-     ({"answer": "4", "distractor1": None}, "number"),
-     ({"answer": "4", "kind": "number", "distractors": ["5"]}, "number")],
-)  # fmt: skip
-def test_wrong_answers_that_are_no_list_of_options_leave_a_question_as_it_is(about, kind):
-    made = question_of({"question": "Which?", **about}, "own")
-    assert (made["options"], made["kind"]) == ((), kind)
-
-
-def test_wrong_options_that_carry_letters_keep_their_order_and_none_may_be_the_answer():
-    row = {"question": "Which?", "answer": "B) blue", "wrong_answers": ["C) green", "A) red"]}
-    made = question_of(row, "own")
-    assert (made["options"], made["answer"]) == (("red", "blue", "green"), "B")
-    with pytest.raises(ValueError, match="'B\\) Blue' is a wrong option too"):
-        question_of({**row, "answer": "B) Blue", "wrong_answers": ["b) blue", "A) red"]}, "own")
 
 
 def test_a_question_without_texts_in_the_columns_of_options_has_none():

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from metacog_pipeline.asking import construction
@@ -134,15 +133,6 @@ def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_pat
 def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path):
     first = items_of(tmp_path, {"question": "What  is it?", "answer": 1})
     assert first[0].item_id == items_of(tmp_path, {"question": "what is it?", "answer": 1})[0].item_id
-
-
-def test_a_folder_of_parquet_files_is_a_file_of_questions(tmp_path):
-    folder = tmp_path / "set" / "data"
-    folder.mkdir(parents=True)
-    for name in ("test-00000", "test-00001"):
-        rows = {"question": [f"{name}?"], "choices": [["a", "b"]], "answer": [1]}
-        pl.DataFrame(rows).write_parquet(folder / f"{name}.parquet")
-    assert [item.answer for item in question_files.load([tmp_path / "set"], Item)] == ["B", "B"]
 
 
 def test_the_shipped_questions_are_of_every_kind():

@@ -57,7 +57,7 @@ def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, 
 
 
 def kept(into: Bound, file: Path) -> tuple[int, int, int]:
-    found, who = people.keep(into, file, "subject", (), None, ImportOptions())
+    found, who = people.keep(into, file, (), None, ImportOptions(people="subject"))
     return found.kept, who, len(found.rejected)
 
 
@@ -131,23 +131,24 @@ def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp
 def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
-    found, who = people.keep(into, path, "subject", (), None, ImportOptions())
+    found, who = people.keep(into, path, (), None, ImportOptions(people="subject"))
     reasons = [each.reason for each in found.rejected]
     assert (found.kept, who) == (24, 2) and "names no respondent" in reasons and len(reasons) == 3
     path.write_text("subject,item_id,answer\ns0,nothing,A\n")
     with pytest.raises(StudyError, match="none of its 1 rows was taken"):
-        people.keep(into, path, "subject", (), None, ImportOptions())
-    with pytest.raises(StudyError, match="no such column"):
-        people.keep(into, path, "who", (), None, ImportOptions())
+        people.keep(into, path, (), None, ImportOptions(people="subject"))
+    with pytest.raises(StudyError, match="no column 'who'"):
+        people.keep(into, path, (), None, ImportOptions(people="who"))
     assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
 
 
 def test_the_columns_that_are_used_are_told(into, tmp_path):
     told = list[str]()
-    people.keep(into, trials(tmp_path / "t.csv", 3), "subject", (), None, ImportOptions(show=told.append))
-    assert told == [
-        "columns used: people=subject, item_id=item_id, choice=answer, confidence=confidence; ignored: none"
-    ]
+    people.keep(
+        into, trials(tmp_path / "t.csv", 3), (), None, ImportOptions(people="subject", show=told.append)
+    )
+    used = "model=subject, item_id=item_id, confidence=confidence, choice=answer; ignored: none"
+    assert told[0] == f"a table of answers; columns used: {used}"
 
 
 def test_a_column_that_proves_nothing_is_left_aside_for_everybody(into, tmp_path):

@@ -1,7 +1,7 @@
 """Answers collected elsewhere: tables of raw replies.
 
-A table has one row per instance and condition, with raw replies in columns ``step_a``, ``b_private`` and ``b_social``; or
-one row per step, named in a column ``step``, with the reply in ``response``. A step that is not there was not asked.
+A table has one row per instance and condition, with raw replies in columns ``step_a``, ``b_private`` and ``b_social``. A
+step that is not there was not asked.
 
 A result file of the authors' package is a JSON array with an object per instance: ``instance_id``, ``model``, ``computed``,
 ``judged`` (ten dimensions, 0..1), ``tier_scores``, ``total_score`` and ``raw_responses``, each reply cut after 5,000
@@ -21,13 +21,12 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
-from metacog_pipeline.benchmarks.medley.read import parse_reply, unreadable
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.import_cells import RowError, shown
-from metacog_pipeline.interchange.import_rules import RowRules, Seen, Texts
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.sources import read_objects
 
 
@@ -44,21 +43,10 @@ class Rows(RowRules):
         "b_private": ("b_private", "step_b_private", "private", "response_b_private"),
         "b_social": ("b_social", "step_b_social", "social", "response_b_social"),
     }
-    step_words: ClassVar = {word: step for step, words in usual.items() for word in words}
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
         self._applicable = {name: {i.item_id for i in applicable(self.items, name)} for name in items.EVERY}
-
-    @property
-    def name(self) -> str:
-        """The benchmark."""
-        return items.BENCHMARK
-
-    def expected(self) -> Mapping[str, frozenset[str]]:
-        """Return the instances of the study's conditions."""
-        named = [each.name for each in self.benchmark.conditions()] or [items.NORMAL]
-        return {name: frozenset(self._applicable[name]) for name in named}
 
     def condition_named(self, text: str) -> str:
         """Return one of the published conditions."""
@@ -75,25 +63,6 @@ class Rows(RowRules):
     def steps(self, item: items.Instance, condition: str) -> tuple[str, ...]:
         """Return all three."""
         return items.STEPS
-
-    def needed(self, item: items.Instance, condition: str) -> tuple[str, ...]:
-        """Return the steps a condition has for itself: the first two are those of the normal one."""
-        return (
-            items.STEPS
-            if condition == items.NORMAL
-            else items.STEPS[1:2]
-            if condition == items.NUDGED
-            else items.STEPS[-1:]
-        )
-
-    def seen(self, item: items.Instance, condition: str, texts: Texts) -> Seen:
-        """Return which replies will not count, and why."""
-        found = [(step, unreadable(item, parse_reply(text), text)) for step, text in texts.items()]
-        if len(found) > 1:  # a row of all steps: one that is in it alone may be all there is
-            blank = [step for step in self.needed(item, condition) if step not in texts]
-            found += [(step, "is blank: this instance counts as unanswered, no other") for step in blank]
-        place = f"of instance {item.item_id}"
-        return Seen(None, problems=tuple(f"{step} {place} {why}" for step, why in found if why is not None))
 
 
 IMPORTER = importer_of(Rows)

@@ -36,8 +36,7 @@ from metacog_pipeline.benchmarks.metacogbench.rules import is_right
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded
-from metacog_pipeline.interchange.import_rules import RowRules
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
@@ -147,7 +146,7 @@ _OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
 
 class Rows(RowRules):
     """A raw ``response`` is the reply to an item that is asked once; one that takes several calls has a column for
-    each, or a row for each with a column ``step``. Tiers 1a and 1b may have the ``answer`` with a ``bet``, or with
+    each. Tiers 1a and 1b may have the ``answer`` with a ``bet``, or with
     ``pre`` and ``post``; they are put in the lines that a model is asked for. An ``answer`` that has these lines
     already, or is next to columns of other steps, is the reply itself."""
 
@@ -164,14 +163,13 @@ class Rows(RowRules):
         TURN_1: ("turn_1", "turn1", "first_reply", "response_1", "reply_1"),
         TURN_2: ("turn_2", "turn2", "second_reply", "response_2", "reply_2"),
     }
-    step_words: ClassVar = {"1": TURN_1, "2": TURN_2, "first": TURN_1, "second": TURN_2}
 
     @cached_property
     def all_steps(self) -> tuple[str, ...]:
         """The calls of all items asked, besides those of every set of tasks."""
         asked = (
             step
-            for name, ids in self.expected().items()
+            for name, ids in self._asked.items()
             for item in self.items
             if item.item_id in ids
             for step in item_steps(item, name)
@@ -200,8 +198,8 @@ class Rows(RowRules):
         if ANSWER not in steps:
             once = f", or the condition {ONE_TURN} for predictions in one reply" if item.tier == "1b" else ""
             raise RowError(
-                f"item {item.item_id} of tier {item.tier} takes {', '.join(steps)}: give a column for each, or a row for "
-                f"each with step and response{once}"
+                f"item {item.item_id} of tier {item.tier} takes {', '.join(steps)}: give a column for each"
+                f"{once}"
             )
         return {ANSWER: str(said["answer"])}
 
@@ -216,22 +214,18 @@ class Rows(RowRules):
         """Return whether the answer is right or, where there is none to be right, the item is passed."""
         return response.passed if response.correct is None else response.correct
 
-    def agrees(self, item: Item, key: str) -> bool:
+    def agrees(self, item: Item, key: Any) -> bool:
         """Return whether the key is the item's, or a form of it that is accepted; where nothing is right, any will do."""
         if item.answer is None:
             return True
         number, own = columns.number(key), columns.number(item.answer)
         if number is not None and own is not None:
             return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
-        return folded(key) in {folded(str(form)) for form in (item.answer, *item.accept)}
+        return folded(str(key)) in {folded(str(form)) for form in (item.answer, *item.accept)}
 
     def keyed(self, item: Item) -> str:
         """Return the key."""
         return "nothing" if item.answer is None else str(item.answer)
-
-    def states_confidence(self, text: str) -> bool:
-        """Return whether a confidence is in its line or field."""
-        return "_CONFIDENCE: " in text or '_confidence": ' in text
 
 
 def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:

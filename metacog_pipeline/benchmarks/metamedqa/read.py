@@ -24,8 +24,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, only, shown, whole
-from metacog_pipeline.interchange.import_rules import NONE, RESPONSE, RowRules, Seen, Texts
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows, tokens
 from metacog_pipeline.reading.calls import (
     FAILED,
@@ -172,6 +171,8 @@ def letter_of(value: object, options: Sequence[str]) -> tuple[str, bool]:
     A choice is an index from 0, or whatever a reply may say: a letter, the text of one of the item's options.
     """
     value = only(value)
+    if isinstance(value, str) and len(bare := value.strip().upper()) == 1 and bare in LETTERS:
+        return bare, False
     index = whole(value)
     if columns.missing(value) or index == -1:  # how other programs write that no choice was read
         raise RowError("there is no choice")
@@ -201,7 +202,6 @@ class Rows(RowRules):
     }
     rated = ("confidence",)
     scale, whole_ratings = Scale(1, 5), True
-    options = LETTERS
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
@@ -223,22 +223,6 @@ class Rows(RowRules):
     def check_asked(self, item: Item, condition: str) -> None:
         """Every item is asked under every condition."""
 
-    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
-        """A bare letter, with a confidence or without, is the same reply for any item."""
-        choice = str(said.get("choice", "")).strip().upper()
-        if len(choice) != 1 or choice not in LETTERS:
-            return None
-        if "confidence" not in said:
-            return None if self._rated else (f"Answer: {choice}", LETTERS.index(choice))
-        text = f"Answer: {choice}\nConfidence: {said['confidence']}"
-        read = read_reply(text, ("",) * len(LETTERS))["confidence"]
-        return (text, LETTERS.index(choice)) if read.status == "ok" else None
-
-    @property
-    def _rated(self) -> bool:
-        """Whether the table has confidences: then a reply without one is a problem."""
-        return bool({"confidence", RESPONSE} & self.given)
-
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question."""
         return (item.question,)
@@ -259,24 +243,13 @@ class Rows(RowRules):
                 "was kept; say which letter each is with --map-values 1=A,2=B,3=C,4=D,5=E,6=F (or 0=A,1=B,… where 0 is A)"
             )
 
-    def seen(self, item: Item, condition: str, texts: Texts) -> Seen:
-        """Return letter and confidence as the parser reads them; a confidence may be missing where none was given."""
-        reading = read_reply(texts[_ANSWER], item.options)
-        needed = ("answer", "confidence") if self._rated else ("answer",)
-        lost = [name for name in needed if reading[name].status != "ok"]
-        problems = tuple(f"{why(reading[name], name)} in item {item.item_id}" for name in lost[:1])
-        if _ANSWER in lost:
-            return Seen(None, NONE, problems)
-        letter = reading["answer"].value
-        return Seen(int(letter == item.target), LETTERS.index(letter), problems)
+    def agrees(self, item: Item, key: Any) -> bool:
+        """Return whether a letter, index or option text is that of the right option."""
+        return letter_of(key, item.options)[0] == item.target
 
-    def target(self, item: Item) -> int:
-        """Return the number of the right letter."""
-        return LETTERS.index(item.target)
-
-    def option(self, item: Item, value: Any) -> int:
-        """Return the number of the letter, index or option text."""
-        return "ABCDEF".index(letter_of(value, item.options)[0])
+    def keyed(self, item: Item) -> str:
+        """Return the right letter."""
+        return item.target
 
 
 IMPORTER = importer_of(Rows)

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.interchange import question_files
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import importer_of
 from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
 from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ObserverSpec

@@ -26,8 +26,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
 )
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
-from metacog_pipeline.interchange.import_rules import RowRules
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.judges.names import Asked, names_judging
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.reading import calls as reading_calls
@@ -322,8 +321,7 @@ def _facts() -> Mapping[str, Item]:
 class Rows(RowRules):
     """An answer and whether it was known, or the raw replies.
 
-    The raw replies are in columns ``direct``, ``meta``, ``idk``, or one per row with the step named in a column ``step``. A
-    ``key`` is an accepted answer, or a list of them.
+    The raw replies are in columns ``direct``, ``meta``, ``idk``. A ``key`` is an accepted answer, or a list of them.
     """
 
     condition = DUAL
@@ -356,8 +354,6 @@ class Rows(RowRules):
             "target",
         ),
     }
-    objects = False
-    step_words: ClassVar = {"answer": DIRECT, "question": DIRECT, "knows": META, "self_knowledge": META}
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question in every language."""
@@ -381,11 +377,13 @@ class Rows(RowRules):
             raise RowError(f"there is no answer to item {item.item_id}")
         return made
 
-    def agrees(self, item: Item, key: str) -> bool:
+    def agrees(self, item: Item, key: Any) -> bool:
         """Return whether the key is an accepted answer, or a list with one; where nothing is right, every key will do."""
         accepted = [answer for language in item.languages for answer in item.accepted(language)]
         words = {folded(answer) for answer in accepted}
-        return not accepted or any(folded(part) in words or has_words(part, accepted) for part in _parts(key))
+        return not accepted or any(
+            folded(part) in words or has_words(part, accepted) for part in _parts(str(key).strip())
+        )
 
     def keyed(self, item: Item) -> str:
         """Return the first accepted answer."""

@@ -14,8 +14,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
-from metacog_pipeline.interchange.import_rules import NONE, RowRules
-from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
@@ -133,7 +132,6 @@ class Rows(RowRules):
     whole_ratings = True
     item_word = "trial"
     also: ClassVar = {"trial_id": "item_id"}
-    options = ("0", "1")
 
     @property
     def scale(self) -> Scale:  # type: ignore[override]
@@ -158,13 +156,13 @@ class Rows(RowRules):
             made["confidence"] = int(stated) if stated.lstrip("-").isdecimal() else stated
         return {STEP: json.dumps(made)}
 
-    def answer(self, response: Response) -> int:
-        """Return the label answered."""
-        return NONE if response.response is None else int(response.response)
+    def agrees(self, item: Item, key: Any) -> bool:
+        """Return whether a key is the true label."""
+        return self.option(item, key) == item.stimulus
 
-    def target(self, item: Item) -> int:
+    def keyed(self, item: Item) -> str:
         """Return the true label."""
-        return item.stimulus
+        return str(item.stimulus)
 
     def option(self, item: Item, value: Any) -> int:
         """Return the label a cell names."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.record import Sample, mapping
 from metacog_pipeline.llm.batch.backends import BACKENDS
@@ -24,25 +25,36 @@ _COUNTS = {
 }
 
 
-def provider_of(row: Mapping[str, Any]) -> str | None:
-    """Return whose batch a line is of, by the kinds of its parts; None where it is of none."""
+def provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
+    """Return whose batch a line is of, by the kinds of its parts; None where it is of none.
+
+    Raises ``StudyError`` for what was asked in a batch, and for responses of Gemini that name no request, as Vertex AI has.
+    """
     response, error = row.get("response"), row.get("error")
-    if "custom_id" in row and isinstance(row.get("result"), dict):
-        return "anthropic"
-    if "custom_id" in row and ("response" in row or "error" in row):
-        return "openai"
-    keyed = isinstance(row.get("key"), str) or isinstance(row.get("metadata"), dict)
+    answered = {"response", "result", "error"} & set(row)
+    asks = {"custom_id", "params"}, {"custom_id", "url", "body"}, {"key", "request"}
+    if not answered and any(each <= set(row) for each in asks):
+        raise StudyError(
+            f"{path}: holds what was asked in a batch, no replies; import the file of its results"
+        )
+    if "custom_id" in row:
+        return (
+            "anthropic"
+            if isinstance(row.get("result"), dict)
+            else "openai"
+            if {"response", "error"} & set(row)
+            else None
+        )
     parts = ("candidates", "promptFeedback", "usageMetadata", "modelVersion")
     of_gemini = isinstance(error, dict) or any(each in mapping(response) for each in parts)
-    return "gemini" if keyed and of_gemini and not {"question", "custom_id"} & set(row) else None
-
-
-def of_nobody(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a response of Gemini that names no request, as those of Vertex AI."""
-    named = {"key", "question"} & set(row) or "key" in mapping(row.get("metadata"))
-    return not named and any(
-        each in mapping(row.get("response")) for each in ("candidates", "promptFeedback")
-    )
+    if not of_gemini or "question" in row:
+        return None
+    if not isinstance(row.get("key", mapping(row.get("metadata")).get("key")), str):
+        raise StudyError(
+            f"{path}: holds responses of Gemini that do not say which request they answer; nothing was kept; give each "
+            "request a metadata.key, the id of its question, and keep it with its response"
+        )
+    return "gemini"
 
 
 def inlined(found: Any) -> list[dict[str, Any]] | None:
@@ -54,14 +66,13 @@ def inlined(found: Any) -> list[dict[str, Any]] | None:
     return rows if rows and all("response" in each or "error" in each for each in rows) else None
 
 
-def asks(row: Mapping[str, Any]) -> bool:
-    """Whether a line is what was sent to a batch of OpenAI, Anthropic or Gemini, not what came back."""
-    named = "custom_id" in row and ("params" in row or {"url", "body"} <= set(row))
-    return (named or {"key", "request"} <= set(row)) and not {"response", "result", "error"} & set(row)
+def read(path: Path, rows: Iterator[dict[str, Any]], first: Mapping[str, Any]) -> Iterator[Sample] | None:
+    """Return the results of a file that begins with ``first``; None where that is no result of a batch."""
+    provider = provider_of(path, first)
+    return None if provider is None else _results(path, rows, provider)
 
 
-def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
-    """Yield the results of a file."""
+def _results(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
     backend = BACKENDS[provider]
     spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
     wire = wire_for(spec.provider)

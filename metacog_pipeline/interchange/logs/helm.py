@@ -11,12 +11,10 @@ from typing import Any
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.record import Sample, listed, mapping, objects
-from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
+from metacog_pipeline.llm.types import Completion, Status
 
-_SCORES, _LARGEST = (
-    "per_instance_stats.json",
-    512 * 2**20,
-)  # the file of scores, and bytes of it that are read
+#: The file of scores, and bytes of it that are read.
+_SCORES, _LARGEST = "per_instance_stats.json", 512 * 2**20
 _MODEL = re.compile(r"(?:(?<=[:,])|\A)model(?:_deployment)?=[^,]*,?")
 _METRICS = (
     "exact_match", "quasi_exact_match", "final_number_exact_match", "math_equiv_chain_of_thought", "math_equiv",
@@ -83,23 +81,20 @@ def _completion(reply: Mapping[str, Any], result: Mapping[str, Any], model: str)
         record.amount(result.get("request_datetime")),
         mapping(reply.get("finish_reason")).get("reason"),
     )
-    return Completion(
-        Status.OK, str(reply.get("text") or ""), model_reported=model or None, logprobs=_tokens(reply.get("tokens")),
-        latency_s=record.amount(result.get("request_time")) or 0.0, finish_reason=str(reason) if reason else None,
-        reasoning_text=_text(reply.get("thinking")),
-        started_at=datetime.fromtimestamp(at, UTC) if at is not None and at < 4e9 else None,
-    )  # fmt: skip
-
-
-def _tokens(tokens: Any) -> tuple[TokenLogprob, ...]:
-    """Return log-probabilities that have alternatives: of providers that give none HELM writes 0."""
     entries: list[dict[str, Any]] = [
         {"token": each.get("text"), "logprob": each.get("logprob"), "top_logprobs": [
             {"token": token, "logprob": value} for token, value in mapping(each.get("top_logprobs")).items()
         ]}
-        for each in objects(tokens)
+        for each in objects(reply.get("tokens"))
     ]  # fmt: skip
-    return record.tokens_of(entries) if any(len(each["top_logprobs"]) > 1 for each in entries) else ()
+    # without alternatives the provider gives none: HELM writes 0 then
+    known = any(len(each["top_logprobs"]) > 1 for each in entries)
+    return Completion(
+        Status.OK, str(reply.get("text") or ""), model_reported=model or None, reasoning_text=_text(reply.get("thinking")),
+        latency_s=record.amount(result.get("request_time")) or 0.0, finish_reason=str(reason) if reason else None,
+        logprobs=record.tokens_of(entries) if known else (),
+        started_at=datetime.fromtimestamp(at, UTC) if at is not None and at < 4e9 else None,
+    )  # fmt: skip
 
 
 def _verdicts(path: Path) -> dict[tuple[str, int], bool]:

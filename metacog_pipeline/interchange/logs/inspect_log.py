@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +31,13 @@ _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "mo
 
 def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of an ``.eval`` file; StudyError where it is cut off, did not finish, or is none."""
-    header: Header | None = None
-    for name, data in entries(path):
-        found = record.parsed(data, f"{path}: {name}")
-        if header is None:
-            header = Header(path, found, trust)
-        elif not isinstance(found, dict):
-            raise StudyError(f"{path}: {name}: no sample of inspect_ai; nothing was kept")
-        else:
-            yield header.sample(found)
-    if header is not None:
-        yield from header.lacking()
+    found = (record.parsed(data, f"{path}: {name}") for name, data in entries(path))
+    yield from _samples(path, next(found), found, trust)
 
 
 def read_json(path: Path, whole: Mapping[str, Any], trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of a log in one JSON object."""
-    header = Header(path, whole, trust)
-    yield from map(header.sample, map(mapping, listed(whole.get("samples"))))
-    yield from header.lacking()
+    yield from _samples(path, whole, listed(whole.get("samples")), trust)
 
 
 def entries(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -82,8 +71,6 @@ def entries(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry, unpacked to the size it names and no further."""
-    if entry.compress_type not in (_ZSTD, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-        raise StudyError(f"{path}: packed in a way that is not known; nothing was kept")
     try:
         if entry.compress_type != _ZSTD:
             with archive.open(entry) as file:
@@ -96,74 +83,77 @@ def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> by
         data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
         if zlib.crc32(data) == entry.CRC:
             return bytes(data)
-    except (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error):
+    except (
+        zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error,
+    ):  # fmt: skip
         pass
     raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
 
 
-class Header:
-    """What a log says of all its samples."""
-
-    def __init__(self, path: Path, header: Any, trust: Sequence[str] = ()) -> None:
-        about = mapping(header).get("eval")
-        if not isinstance(about, dict):
-            raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
-        status = str(header.get("status") or "success")
-        if status != "success" and "status" not in trust:
-            raise StudyError(
-                f"{path}: the run did not finish (status {one_line(status, 20)}); nothing was kept; run it to its end with "
-                "`inspect eval-retry`, or take the samples it has with --trust status"
-            )
-        self._there = set[tuple[str, int]]()
-        self._asked = record.whole(mapping(header.get("results")).get("total_samples")) or 0
-        self.task = one_line(str(about.get("task") or path.stem), 80)
-        self.model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
-        config = mapping(about.get("model_generate_config")) | mapping(
-            mapping(header.get("plan")).get("config")
+def _samples(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str]) -> Iterator[Sample]:
+    about = mapping(header).get("eval")
+    if not isinstance(about, dict):
+        raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
+    status = str(header.get("status") or "success")
+    if status != "success" and "status" not in trust:
+        raise StudyError(
+            f"{path}: the run did not finish (status {one_line(status, 20)}); nothing was kept; run it to its end with "
+            "`inspect eval-retry`, or take the samples it has with --trust status"
         )
-        told = ("temperature", "seed", "top_p", "max_tokens")
-        self.settings: dict[str, Any] = {name: config[name] for name in told if name in config}
-        self.settings["log"] = str(about.get("eval_id") or path.name)
-        self.settings["created"] = str(about.get("created") or "")
-        scorers = objects(about.get("scorers"))
-        self.read = not scorers or any(_compares(each.get("name")) for each in scorers)
-
-    def lacking(self) -> Iterator[Sample]:
-        """Yield what the header counts and the log, whose samples were all read, does not hold."""
-        if self._there and (lacking := self._asked - len(self._there)) > 0:
-            why = f"{lacking} of the {self._asked} samples of its run are not in the log"
-            yield record.nothing("some", self.task, self.model, why)
-
-    def sample(self, found: Mapping[str, Any]) -> Sample:
-        """Return what one sample says."""
-        name, run = str(found.get("id")), record.whole(found.get("epoch")) or 1
-        self._there.add((name, run))
-        output, error, why = mapping(found.get("output")), found.get("error"), None
-        choice = next(iter(listed(output.get("choices"))), None)
-        if found.get("invalidation"):
-            why = "its author took the sample back (invalidation)"
-        elif error:
-            message = error.get("message") if isinstance(error, dict) else error
-            why = f"ended with an error: {one_line(str(message), 80)}"
-        elif not isinstance(choice, dict):
-            limit = found.get("limit")
-            kind = limit.get("type") if isinstance(limit, dict) else limit
-            why = "has no answer" + (f": stopped at its limit ({one_line(str(kind), 20)})" if kind else "")
-        if why is not None or not isinstance(choice, dict):
-            return record.nothing(name, self.task, self.model, str(why), run)
-        target, options = found.get("target"), found.get("choices")
-        answers = list(target) if isinstance(target, list) else [target]
-        if isinstance(options, list):  # a target is a letter then
-            answers = [record.lettered(each, options) if isinstance(each, str) else each for each in answers]
-        text, images = record.text_of(found.get("input"))
-        turns = (*objects(found.get("messages")), mapping(choice.get("message")))
-        tools = any(each.get("tool_calls") for each in turns)
-        return Sample(
-            name, self.task, self.model or str(output.get("model") or ""), _completion(output, choice, found), run=run,
-            settings=self.settings, question=record.question_cells(text, options, answers, read=self.read),
-            right=_right(found.get("scores")),
-            unscored="calls a tool" if tools else "shows a picture or another file" if images else None,
+    task = one_line(str(about.get("task") or path.stem), 80)
+    model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
+    config = mapping(about.get("model_generate_config")) | mapping(mapping(header.get("plan")).get("config"))
+    told = ("temperature", "seed", "top_p", "max_tokens")
+    settings: dict[str, Any] = {name: config[name] for name in told if name in config}
+    settings |= {"log": str(about.get("eval_id") or path.name), "created": str(about.get("created") or "")}
+    scorers = objects(about.get("scorers"))
+    read, there = not scorers or any(_compares(each.get("name")) for each in scorers), set[tuple[str, int]]()
+    for each in found:
+        if not isinstance(each, dict):
+            raise StudyError(f"{path}: no sample of inspect_ai; nothing was kept")
+        made = Sample(
+            str(each.get("id")), task, model, Completion(Status.FAILED), run=record.whole(each.get("epoch")) or 1,
+            settings=settings,
         )  # fmt: skip
+        there.add((made.name, made.run))
+        yield _sample(made, each, read)
+    asked = record.whole(mapping(header.get("results")).get("total_samples")) or 0
+    if there and (lacking := asked - len(there)) > 0:
+        why = f"{lacking} of the {asked} samples of its run are not in the log"
+        yield record.nothing("some", task, model, why)
+
+
+def _sample(made: Sample, found: Mapping[str, Any], read: bool) -> Sample:
+    """Return what one sample says; ``read`` says that a reader can decide what is right."""
+    output, error = mapping(found.get("output")), found.get("error")
+    choice, limit = next(iter(listed(output.get("choices"))), None), found.get("limit")
+    if found.get("invalidation"):
+        made.why = "its author took the sample back (invalidation)"
+    elif error:
+        message = error.get("message") if isinstance(error, dict) else error
+        made.why = f"ended with an error: {one_line(str(message), 80)}"
+    elif not isinstance(choice, dict):
+        kind = limit.get("type") if isinstance(limit, dict) else limit
+        made.why = "has no answer" + (f": stopped at its limit ({one_line(str(kind), 20)})" if kind else "")
+    if made.why is not None or not isinstance(choice, dict):
+        return made
+    target, options = found.get("target"), found.get("choices")
+    answers = list(target) if isinstance(target, list) else [target]
+    if isinstance(options, list):  # a target is a letter then
+        answers = [record.lettered(each, options) if isinstance(each, str) else each for each in answers]
+    text, images = record.text_of(found.get("input"))
+    turns = (*objects(found.get("messages")), mapping(choice.get("message")))
+    tools = any(each.get("tool_calls") for each in turns)
+    made.said, made.model = _completion(output, choice, found), made.model or str(output.get("model") or "")
+    made.question = record.question_cells(text, options, answers, read=read)
+    made.unscored = "calls a tool" if tools else "shows a picture or another file" if images else None
+    scores = mapping(
+        found.get("scores")
+    )  # a scorer that compares before others, which may measure the reply's length
+    named = sorted(scores, key=lambda each: not _compares(each))
+    verdicts = (record.verdict(mapping(scores[name]).get("value")) for name in named)
+    made.right = next((each for each in verdicts if each is not None), None)
+    return made
 
 
 def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:
@@ -182,13 +172,3 @@ def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Map
 def _compares(scorer: Any) -> bool:
     """Whether a scorer holds the reply against a short answer or a letter."""
     return str(scorer).rpartition("/")[2] in _READABLE
-
-
-def _right(scores: Any) -> bool | None:
-    """Return the first verdict; of a scorer that compares answers before others, which may measure the reply's length."""
-    named = mapping(scores)
-    verdicts = (
-        record.verdict(mapping(named[name]).get("value"))
-        for name in sorted(named, key=lambda each: not _compares(each))
-    )
-    return next((each for each in verdicts if each is not None), None)

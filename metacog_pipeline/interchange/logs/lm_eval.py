@@ -51,18 +51,19 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
 def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
     """Return the model and its settings from the results in the same folder, else the name of the folder."""
     for results in sorted(path.parent.glob("results*.json"), reverse=True)[:20]:
-        if results.stat().st_size > _LARGEST:
-            continue
-        found = mapping(record.parsed(results.read_bytes(), str(results)))
+        found = (
+            mapping(record.parsed(results.read_bytes(), str(results)))
+            if results.stat().st_size <= _LARGEST
+            else {}
+        )
         config = found.get("config")
         if not isinstance(config, dict) or task not in (found.get("configs") or {task: 0}):
             continue
         named = re.sub(r".*pretrained=|,.*", "", str(config.get("model_args") or ""))
         settings = {
-            "temperature": mapping(config.get("gen_kwargs")).get("temperature"),
-            "seed": config.get("random_seed"),
+            "temperature": mapping(config.get("gen_kwargs")).get("temperature"), "seed": config.get("random_seed"),
             "created": str(found.get("date") or ""),
-        }
+        }  # fmt: skip
         known = {key: value for key, value in settings.items() if value is not None}
         return str(found.get("model_name") or named), known
     return path.resolve().parent.name.replace("__", "/"), {}
@@ -73,7 +74,13 @@ def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
     replies, likely = row.get("resps"), _likelihoods(row.get("resps"))
     metrics = [each for each in _METRICS if each in row] or listed(row.get("metrics"))
     made.right = next((record.verdict(row[each]) for each in metrics if each in row), None)
-    asked = _requests(row.get("arguments"))
+    requests = row.get("arguments")  # of each request context and continuation, in either of the two ways
+    pairs = [
+        list(each.values()) if isinstance(each, dict) else each
+        for each in (requests.values() if isinstance(requests, dict) else listed(requests))
+    ]
+    pairs = [each for each in pairs if isinstance(each, list) and len(each) > 1]
+    asked = [(str(each[0]), each[1] if isinstance(each[1], str) else "") for each in pairs]
     if likely:
         made.said, made.question = record.weighed(likely), _choice(row, asked, len(likely))
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
@@ -110,15 +117,7 @@ def _open(row: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str,
 def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) -> dict[str, Any] | None:
     """Return the question of options that were weighed; None where it is not known which there are."""
     doc, target, prompt = mapping(row.get("doc")), row.get("target"), asked[0][0] if asked else ""
-    text, gap, right = _stem(doc, prompt), doc.get("sentence"), str(doc.get("answer"))
-    options = [continued.strip() for _, continued in asked] or [*map(str, range(n))]
-    fillings = [str(doc.get(name)) for name in ("option1", "option2") if name in doc]
-    if len(asked) == len(fillings) == 2 and asked[0][1] == asked[1][1] and right in ("1", "2") and gap:
-        text, options, target = (
-            str(gap),
-            fillings,
-            int(right) - 1,
-        )  # a gap, its end weighed after each filling
+    text, options = _stem(doc, prompt), [continued.strip() for _, continued in asked] or [*map(str, range(n))]
     gold = _gold(target, options, by_place=True)
     if gold is None or n != len(options) or n > len(LETTERS):
         return None
@@ -156,17 +155,6 @@ def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
         if text and passage and text not in used and text in prompt and text not in str(stem):
             found.append(text)
     return "\n\n".join(found)
-
-
-def _requests(arguments: Any) -> list[tuple[str, str]]:
-    """Return (context, continuation) of each request, in either of the two ways they are written."""
-    requests = list(arguments.values()) if isinstance(arguments, dict) else listed(arguments)
-    pairs = [list(each.values()) if isinstance(each, dict) else each for each in requests]
-    return [
-        (str(each[0]), each[1] if isinstance(each[1], str) else "")
-        for each in pairs
-        if isinstance(each, list) and len(each) > 1
-    ]
 
 
 def _options(doc: Mapping[str, Any]) -> list[str]:
@@ -214,7 +202,6 @@ def _no_reply(row: Mapping[str, Any], replies: Any) -> str | None:
         return "is the likelihood of a given text, no reply"
     if weighed:
         return "has a log-likelihood that is no number"
-    first = replies
-    while isinstance(first, list) and first:
-        first = first[0]
-    return None if isinstance(first, str) else "has no reply"
+    while isinstance(replies, list) and replies:
+        replies = replies[0]
+    return None if isinstance(replies, str) else "has no reply"

@@ -13,24 +13,15 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import answer_files
-from metacog_pipeline.interchange.logs import (
-    every_eval,
-    helm,
-    inspect_log,
-    lighteval,
-    lm_eval,
-    oaieval,
-    opencompass,
-    promptfoo,
-)
+from metacog_pipeline.interchange.logs import helm, inspect_log, lm_eval, programs
 from metacog_pipeline.interchange.record import Sample, parsed
 
 #: What a line of a program looks like, and what reads all of them.
 _OF_LINES = (
     (lm_eval.is_row, lm_eval.read),
-    (every_eval.is_every_eval, every_eval.read),
-    (oaieval.is_oaieval, oaieval.read),
-    (promptfoo.is_promptfoo, promptfoo.read),
+    (programs.is_every_eval, programs.every_eval),
+    (programs.is_oaieval, programs.oaieval),
+    (programs.is_promptfoo, programs.promptfoo),
 )
 
 
@@ -44,10 +35,10 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
         return inspect_log.read_eval(path, trust)
     try:
         kind = answer_files.kind_of(path) if path.is_file() else ""
-    except StudyError:
-        kind = ""
-    if kind == ".parquet":
-        return _of_parquet(path)
+        if kind == ".parquet" and programs.is_lighteval(pq.read_schema(path).names):
+            return programs.lighteval(path, (row.cells for row in answer_files.AnswerFile(path)))
+    except (StudyError, OSError, ValueError, pa.ArrowException):  # read as a table, which names what is wrong
+        return None
     if kind not in (".json", ".jsonl", ".ndjson"):
         return None
     content = answer_files.content(path)
@@ -62,24 +53,15 @@ def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Itera
         return inspect_log.read_json(path, found, trust)
     if helm.is_helm(found):
         return helm.read(path, found)
-    if (results := promptfoo.results(found)) is not None:
-        return promptfoo.read(path, results, found.get("config"))
-    if (entries := opencompass.entries(found)) is not None:
-        return opencompass.read(path, entries)
+    if (results := programs.of_promptfoo(found)) is not None:
+        return programs.promptfoo(path, results, found.get("config"))
+    if (entries := programs.of_opencompass(found)) is not None:
+        return programs.opencompass(path, entries)
     if (rows := _batches().inlined(found)) is not None:
-        return _of_batch(path, rows[0], iter(rows))
-    if (detailed := every_eval.detailed(path, found)) is not None:
+        return _batches().read(path, iter(rows), rows[0])  # type: ignore[no-any-return]
+    if (detailed := programs.detailed(path, found)) is not None:
         return _of_lines(detailed, answer_files.content(detailed))
     return None
-
-
-def _of_parquet(path: Path) -> Iterator[Sample] | None:
-    try:
-        names = pq.read_schema(path).names
-    except (OSError, ValueError, pa.ArrowException):
-        return None
-    rows = (row.cells for row in answer_files.AnswerFile(path)) if lighteval.is_lighteval(names) else None
-    return None if rows is None else lighteval.read(path, rows)
 
 
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
@@ -90,7 +72,7 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return None
     read = next((read for is_row, read in _OF_LINES if is_row(first)), None)
     every = chain([first], rows)
-    return _of_batch(path, first, every) if read is None else read(path, every)
+    return _batches().read(path, every, first) if read is None else read(path, every)
 
 
 def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
@@ -107,21 +89,6 @@ def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
                 f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
             )
         yield row
-
-
-def _of_batch(path: Path, first: dict[str, Any], rows: Iterator[dict[str, Any]]) -> Iterator[Sample] | None:
-    batches = _batches()
-    if batches.asks(first):
-        raise StudyError(
-            f"{path}: holds what was asked in a batch, no replies; import the file of its results"
-        )
-    if batches.of_nobody(first):
-        raise StudyError(
-            f"{path}: holds responses of Gemini that do not say which request they answer; nothing was kept; give each "
-            "request a metadata.key, the id of its question, and keep it with its response"
-        )
-    provider = batches.provider_of(first)
-    return None if provider is None else batches.read(path, rows, provider)
 
 
 def _batches() -> Any:

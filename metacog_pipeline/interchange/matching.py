@@ -1,4 +1,4 @@
-"""Which items the samples of a log are about: one question is one item under any name; new ones become items.
+"""Which items the samples of a file are about: one question is one item under any name; new ones become items.
 
 A question is its text, the passage before it and the set of its options. An id is a name for it: where the item of that
 name asks something else, the question is another item. Where the same question comes twice from one model, under another
@@ -16,10 +16,10 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.interchange.importing import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, question_of
 from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.interchange.tables import MOST_RUNS
 from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.names import same
 
@@ -38,37 +38,39 @@ class Matched:
     repeats: int = 0
 
 
-def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trust: Sequence[str]) -> Matched:
-    """Find the item of every sample; one that is about none gets a reason in ``why``.
+def match(
+    path: Path,
+    items: Iterable[Question],
+    samples: Sequence[Sample],
+    trust: Sequence[str],
+    *,
+    new: bool = True,
+) -> Matched:
+    """Find the item of every sample; one that is about none gets a reason in ``why``, without ``new`` also a new one.
 
     Raises ``StudyError`` where the log's key is not that of the item, unless ``key`` is trusted.
     """
     known = _Items(items)
     found, differ = Matched(known.by_id, known.rows), dict[str, str]()
-    for each in samples:
-        if each.why is not None:
-            continue
-        if each.question is None:
-            if (there := known.named(each)) is None:
-                name = one_line(each.name, 60)
-                each.why = f"no item is called {name!r}, and the file does not hold its question"
-            else:
-                each.item = there.item_id
-                found.by["id"] += 1
-            continue
+    for each in (one for one in samples if one.why is None):
         try:
-            fields = known.fields(each)
+            there, by, fields = known.find(each)
         except ValueError as error:
             each.why = f"its question cannot be used: {one_line(str(error), 80)}"
             continue
-        there, by = known.find(each, fields)
+        if there is None and (not new or each.question is None or each.known):
+            lacks = "the file does not hold its question" + ", a key and a verdict" * (
+                each.question is not None
+            )
+            each.why = f"no item is called {one_line(each.name, 60)!r}, and {lacks}"
+            continue
         if there is None:
             there = known.add(each, fields)
-        elif not _same_key(there, fields):
+        elif fields and not _same_key(there, fields):
             keys = f"{_key(fields)}, the study {_key(there.model_dump())}"
             differ.setdefault(there.item_id, f"{there.item_id} has {keys}")
         each.item = there.item_id
-        each.order = in_order_of(fields["options"], there.options) if there.options else ""
+        each.order = in_order_of(fields["options"], there.options) if fields.get("options") else ""
         found.by[by] += 1
         found.reordered += each.order != ""
     if differ and "key" not in trust:
@@ -88,36 +90,38 @@ class _Items:
         self.by_id = {item.item_id: item for item in items}
         self.rows: list[dict[str, Any]] = []
         self._by_content: dict[str, list[Question]] = {}
+        self._by_stem: dict[str, list[Question]] = {}  # a table of answers alone need not have the options
         for item in self.by_id.values():
             self._by_content.setdefault(identity(item.question, item.options), []).append(item)
+            self._by_stem.setdefault(identity(item.question, ()), []).append(item)
         self._new = set[str]()
         self._fields: dict[str, dict[str, Any]] = {}
 
-    def named(self, each: Sample) -> Question | None:
-        return self.by_id.get(f"{each.task}/{each.name}") or self.by_id.get(each.name)
-
-    def fields(self, each: Sample) -> dict[str, Any]:
-        """Return the fields of a question; those of runs and of several models are made once."""
-        assert each.question is not None
+    def find(self, each: Sample) -> tuple[Question | None, str, dict[str, Any]]:
+        """Return the item of a sample, by what it was found or why it is new, and the fields of its question."""
+        there = self.by_id.get(f"{each.task}/{each.name}") or self.by_id.get(each.name)
+        if each.question is None:
+            if there is None or each.key is None:
+                return there, "id", {}
+            asked = {"question": there.question, "options": there.options or None, "kind": there.kind}
+            return there, "id", question_of({**asked, "answer": each.key}, each.task)
         key = repr((each.task, *each.question.values()))
-        if key not in self._fields:
+        if key not in self._fields:  # once for runs and for several models
             row = {**each.question, "id": f"{each.task}/{each.name}", "dataset": each.task}
             self._fields[key] = question_of(row, each.task)
-        return self._fields[key]
-
-    def find(self, each: Sample, fields: Mapping[str, Any]) -> tuple[Question | None, str]:
-        """Return the item of a question and by what it was found; of none, why one of its id is not meant."""
+        fields = self._fields[key]
         digest = identity(fields["question"], fields["options"])
-        there = self.named(each)
-        asks = there is not None and identity(there.question, there.options) == digest
-        if there is not None and asks and (there.item_id not in self._new or _same_key(there, fields)):
-            return there, "id"
-        alike = self._by_content.get(digest, [])
-        agree = [item for item in alike if _same_key(item, fields)]
+        stems = self._by_stem if each.known and not fields["options"] else {}
+        alike = self._by_content.get(digest) or stems.get(digest, [])
+        if there in alike and (there.item_id not in self._new or _same_key(there, fields)):
+            return there, "id", fields
+        agree = [
+            item for item in alike if _same_key(item, fields) and (item.options or not fields["options"])
+        ]
         # two questions of one log that differ in their key alone are two; a study's item and a log's are one
         other = [item for item in alike if item.item_id not in self._new]
         found = next(iter([*agree, *other]), None)
-        return found, "question" if found is not None else "new" if there is None else _OTHER
+        return found, "question" if found is not None else "new" if there is None else _OTHER, fields
 
     def add(self, each: Sample, fields: dict[str, Any]) -> Question:
         """Return a new item, under the log's name for it where that is free."""
@@ -163,21 +167,18 @@ def keep_new(folder: Path, found: Matched) -> None:
 def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
     if item.kind == "graded" or fields["kind"] == "graded":
         return True
-    if (
-        item.kind == "choice" or fields["kind"] == "choice"
-    ):  # a letter depends on the order: the texts are compared
-        texts = [
-            flat(options[LETTERS.index(letter)]) if letter in LETTERS[: len(options)] else ""
-            for options, letter in ((item.options, item.answer), (fields["options"], fields["answer"]))
-        ]
-        return item.kind == fields["kind"] and texts[0] == texts[1]
+    if "choice" in (item.kind, fields["kind"]):  # a letter depends on the order: the texts are compared
+        own, other = _chosen(item.options, item.answer), _chosen(fields["options"], fields["answer"])
+        return item.kind == fields["kind"] and own == other
     ours = [unboxed(plain(each)) for each in (item.answer, *item.accept)]
-    return any(same(mine, unboxed(plain(other))) for mine in ours for other in _forms(fields))
+    return any(
+        same(mine, unboxed(plain(other))) for mine in ours for other in (fields["answer"], *fields["accept"])
+    )
 
 
-def _forms(fields: Mapping[str, Any]) -> list[str]:
-    return [fields["answer"], *fields["accept"]]
+def _chosen(options: Sequence[str], letter: str) -> str:
+    return flat(options[LETTERS.index(letter)]) if letter and letter in LETTERS[: len(options)] else ""
 
 
 def _key(fields: Mapping[str, Any]) -> str:
-    return one_line(" or ".join(map(str, _forms(fields))), 40)
+    return one_line(" or ".join(map(str, (fields["answer"], *fields["accept"]))), 40)
