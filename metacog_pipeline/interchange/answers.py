@@ -18,7 +18,15 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import absent
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
+from metacog_pipeline.interchange.import_cells import (
+    RowError,
+    correctness,
+    folded,
+    only,
+    reply_text,
+    shown,
+    whole,
+)
 from metacog_pipeline.interchange.import_rules import CHECKS, RESPONSE, RowRules
 from metacog_pipeline.interchange.imported import NOT_KEPT, Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.transcripts.schema import Record
@@ -59,7 +67,7 @@ class Answers:
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
         self._by_question: dict[str, list[Any]] = {}
         for item in rules.items if "question" in fields else ():
-            for text in {rules.fold(each) for each in rules.questions(item)}:
+            for text in {folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
         self._single = len(rules.all_steps) == 1
         self._answered: dict[tuple[Who, str, str], Answered] = {}
@@ -132,13 +140,13 @@ class Answers:
     def _find(self, said: Mapping[str, Any]) -> tuple[Any, bool | None]:
         """Return the item, and whether a question next to an id is that of the item."""
         rules, name, question = self._rules, said.get("item_id"), said.get("question")
-        asking = [] if absent(question) else self._by_question.get(rules.fold(str(question)), [])
+        asking = [] if absent(question) else self._by_question.get(folded(str(question)), [])
         if not absent(name):
             text = str(name).strip()
             found = self._by_id.get(text) or self._folded.get(text.casefold())
             found = found or self._by_id.get(str(whole(name)))  # 12.0 where a data frame had gaps
             if found is not None:
-                return found, None if absent(question) else found in asking
+                return found, None if absent(question) or not self._by_question else found in asking
         if len(asking) > 1 and not absent(key := said.get("key")):
             asking = [each for each in asking if rules.agrees(each, key)] or asking
         if len(asking) == 1:

@@ -68,9 +68,8 @@ def found_columns(
 def fields_of(rules: RowRules) -> tuple[str, ...]:
     """Return every field that a row about items of one benchmark can have."""
     steps = rules.all_steps if len(rules.all_steps) > 1 else ()
-    named = [name for name in ITEM_FIELDS if name != "question" or rules.asks_questions]
     raw = (RESPONSE, *(step for step in steps if step not in rules.own))
-    return (*named, *rules.own, *raw, "condition", *rules.checks)
+    return (*ITEM_FIELDS, *rules.own, *raw, "condition", *rules.checks)
 
 
 def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> dict[str, str]:

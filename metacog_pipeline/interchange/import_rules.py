@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, folded, shown
+from metacog_pipeline.interchange.import_cells import RowError, shown
 
 ITEM_FIELDS = ("item_id", "question")
 CHECKS = ("key", "correct")
@@ -75,15 +75,6 @@ class RowRules:
     def questions(self, item: Any) -> Iterable[str]:
         """Return the texts that name an item."""
         return ()
-
-    @property
-    def asks_questions(self) -> bool:
-        """Whether a text names an item."""
-        return any(True for item in self.items[:1] for _ in self.questions(item))
-
-    def fold(self, text: str) -> str:
-        """Return a question's text for comparison."""
-        return folded(text)
 
     def bare(self, value: Any) -> str | None:
         """Return the field of `own` that a cell of raw replies holds, where it is no reply but a bare answer."""

@@ -12,7 +12,7 @@ from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow
-from metacog_pipeline.interchange.columns import absent, truth
+from metacog_pipeline.interchange.columns import absent
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
 from metacog_pipeline.interchange.import_columns import (
@@ -31,7 +31,6 @@ from metacog_pipeline.interchange.question_rows import (
     content_digest,
     flat,
     labels_of,
-    listed,
     option_columns,
     options_of,
     right_answers,
@@ -61,7 +60,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "dataset": ("dataset", "task"),
 }  # fmt: skip
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
-_TRUTH_NUMBERS = {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample]:
@@ -176,7 +174,7 @@ class _Table:
             key, correct = self._options.word(said.get("key")), said.get("correct")
             right = None if absent(correct) else correctness(self._options.word(correct))
             made.right = None if right is None else bool(right)
-            answers = [] if _no_key(key, options) else self._right_answers(key, options)
+            answers = [] if _none(key, options) else self._right_answers(key, options)
             if not answers and right is None:
                 raise RowError("has neither key nor verdict")
             context = str(said["context"]) if isinstance(said.get("context"), str) else ""
@@ -188,7 +186,7 @@ class _Table:
             places["key"] = answers[0] if len(answers) == 1 else None
         elif question is None:
             key = self._options.word(said.get("key"))
-            made.key = None if _no_key(key, ()) else key
+            made.key = None if _none(key, ()) else key
         else:  # one of the study's, which has the key
             made.question, made.known = record.question_cells(question, options, [], read=False), True
         texts = {*map(flat, options)}
@@ -239,12 +237,12 @@ class _Table:
     def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, Any]:
         """Return the reply of a row, put together where it is no raw one, and the choice in it."""
         choice = self._options.word(said.get("choice"))
-        if _no_answer(choice, said.get("key"), options):
+        if _none(choice, (*options, str(said.get("key")))):
             if absent(said.get("response")):
                 raise RowError("has no answer")
             text, choice = reply_text(said["response"], "response"), None
         else:
-            choice = only(choice) if options else _in_words_of(said.get("key"), only(choice))
+            choice = only(choice)
             place = whole(choice) if options and str(choice) not in options else None
             text = f"Answer: {one_line(str(choice if place is None else place).strip(), 2_000)}"  # 5.0 of the option 5
         sure = said.get("confidence")
@@ -292,25 +290,9 @@ def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str
     return f"is an object with {', '.join(names)}; map a part of it, as in --map {field}={column}.{names[0]}"
 
 
-def _in_words_of(key: Any, value: Any) -> Any:
-    """Return a True, yes or 1 in the words of a right answer that says the same: of two sides one may be a 1."""
-    wanted, said = (_TRUTH_NUMBERS.get(str(each).strip(), truth(str(each))) for each in (key, value))
-    return key if wanted is not None and wanted == said and str(key) != str(value) else value
-
-
-def _no_key(value: Any, options: Sequence[str]) -> bool:
-    """Whether a cell holds no right answer. Na (sodium) and none are one; NA, null and a dash are not, unless an option."""
-    words = (*options, "Na", "None", "none", "Nil", "nil")
+def _none(value: Any, words: Sequence[str]) -> bool:
+    """Whether a cell holds nothing: a word for nothing is an answer where it is an option, or right."""
     return named.missing(value) and (absent(value) or str(value).strip() not in words)
-
-
-def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
-    """Whether a cell holds no answer; a word for nothing is one where it is right, or an option."""
-    if absent(value) or not named.missing(value):
-        return absent(value)
-    text = str(value).strip()
-    right = [str(each).strip().casefold() for each in listed(key) if not _no_key(each, options)]
-    return text not in options and text.casefold() not in right
 
 
 def _text(value: Any) -> str:

@@ -315,17 +315,6 @@ def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tm
     assert (None if only.why else judged(only)[1]) is right
 
 
-@pytest.mark.parametrize(
-    ("key", "reply"), [(1, True), ("0", "False"), (True, 1), ("false", 0), ("TRUE", "true")]
-)
-def test_a_true_or_false_may_be_a_1_or_0_on_the_other_side(key, reply, tmp_path):
-    path = lines(
-        tmp_path / "t.jsonl", *({"question": f"Q{n}?", "key": key, "pred": [reply, "x"][n]} for n in range(2))
-    )
-    first, second = read(path, ImportOptions())
-    assert judged(first)[1] is True and not judged(second)[1]
-
-
 def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
     row = {"question": "Q?", "key": "x", "pred": "x"}
     made = read(
