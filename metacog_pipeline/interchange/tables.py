@@ -291,7 +291,7 @@ def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str
 
 
 def _none(value: Any, words: Sequence[str]) -> bool:
-    """Whether a cell holds nothing: a word for nothing is an answer where it is an option, or right."""
+    """Whether a cell holds nothing: a word for nothing is an answer where it is one of ``words``."""
     return named.missing(value) and (absent(value) or str(value).strip() not in words)
 
 

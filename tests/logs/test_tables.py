@@ -305,16 +305,6 @@ def test_right_and_wrong_are_told_in_the_words_of_a_language(word, right, tmp_pa
     assert only.right is right
 
 
-@pytest.mark.parametrize(
-    ("key", "reply", "right"),
-    [("Na", "Na", True), ("Na", "K", False), ("none", "None", True), ("K", "Na", None), ("NA", "x", None),
-     ("x", "None", None), ("-", "x", None), (["x", "Na"], "na", True)],
-)  # fmt: skip
-def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
-    only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
-    assert (None if only.why else judged(only)[1]) is right
-
-
 def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
     row = {"question": "Q?", "key": "x", "pred": "x"}
     made = read(
