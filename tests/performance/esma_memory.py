@@ -27,29 +27,21 @@ from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 SETTINGS = Settings(population=2, batch=64, generations=1, reward="joint")
 ONE = Asking(max_tokens=2, rows=1)  # one prompt at a time: activations do not hide what the strategy holds
 FEW = 4  # questions whose memory is that of 64, where prompts come one at a time
-MEGABYTE = 1 << 20
 
 
 def make_model(folder: Path, dtype: torch.dtype, words: int, width: int, layers: int) -> None:
     """Write a random GPT-2."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(
-        models.BPE({token: place for place, token in enumerate(["<pad>", "<end>", *letters])}, [])
-    )
+    vocabulary = {token: place for place, token in enumerate(["<pad>", "<end>", *letters])}
+    made = Tokenizer(models.BPE(vocabulary, []))
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, pad_token="<pad>", eos_token="<end>"
     )
     config = transformers.GPT2Config(
-        vocab_size=words,
-        n_embd=width,
-        n_layer=layers,
-        n_head=10,
-        n_positions=512,
-        bos_token_id=None,
-        eos_token_id=1,
-        pad_token_id=0,
-    )
+        vocab_size=words, n_embd=width, n_layer=layers, n_head=10, n_positions=512, bos_token_id=None,
+        eos_token_id=1, pad_token_id=0,
+    )  # fmt: skip
     torch.manual_seed(0)
     transformers.AutoModelForCausalLM.from_config(config).to(dtype).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -83,10 +75,7 @@ def generation(worker: Worker) -> None:
 
 
 def asking_and_rest(worker):
-    """Return the processor seconds of a generation that go into asking, and those the strategy adds.
-
-    Both are of the same generation: two generations differ by more than the strategy takes where other work runs.
-    """
+    """Return the processor seconds of one generation that go into asking, and those the strategy adds."""
     asking, ask = 0.0, worker.trainee.fitness
 
     def timed(*given):
@@ -102,25 +91,21 @@ def asking_and_rest(worker):
     return asking, time.process_time() - begun - asking
 
 
-def main(dtype: str, folder: Path, width: int = 800, layers: int = 12) -> None:
+def main(dtype: str, folder: Path) -> None:
     """Measure and print."""
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
     kind = getattr(torch, dtype)
-    # 109 million weights unless told otherwise, an eighth of them in one tensor. The small one first: what the
-    # libraries take once does not count.
-    make_model(folder / "model", kind, 20_000, width, layers)
+    # 109 million weights. The small model first: what the libraries take once does not count.
+    make_model(folder / "model", kind, 20_000, 800, 12)
     make_model(folder / "small", kind, 300, 40, 1)
     questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(96))
-    recipe = CausalRecipe(
-        folder / "model", questions, (), ONE, SETTINGS.model_copy(update={"batch": FEW}), dtype=dtype
-    )
-    first = Worker(replace(recipe, folder=folder / "small"))
-    first.commit(commit_of(SETTINGS, 0, [0.0, float(len(first.evaluate(0, SETTINGS.individuals(0), 1e-3)))]))
-    del first
+    few = SETTINGS.model_copy(update={"batch": FEW})
+    recipe = CausalRecipe(folder / "model", questions, (), ONE, few, dtype=dtype)
+    generation(Worker(replace(recipe, folder=folder / "small")))
     before = settle()
     worker = Worker(recipe)
-    size = worker.weights.size * kind.itemsize / MEGABYTE
+    weights = worker.weights.size
     worker.weights.restore()  # the loader leaves the weights in the file until they are written
     settle()
     alone(worker)
@@ -133,19 +118,12 @@ def main(dtype: str, folder: Path, width: int = 800, layers: int = 12) -> None:
     worker = Worker(replace(recipe, asking=Asking(), settings=SETTINGS))
     alone(worker, individuals=1)
     pure, rest = asking_and_rest(worker)
-    found = {
-        "weights": worker.weights.size,
-        "population": SETTINGS.population,
-        "batch": SETTINGS.batch,
-        "pure_s": pure,
-        "generation_s": pure + rest,
-        "overhead": rest / pure,
-        "peak_mb": peak - before,
-        "copies": (peak - before) / size,
-        "evaluation_copies": (evaluation - before) / size,
-    }
+    size = weights * kind.itemsize / (1 << 20)
+    found = {"weights": weights, "population": SETTINGS.population, "batch": SETTINGS.batch, "pure_s": pure}
+    found |= {"generation_s": pure + rest, "overhead": rest / pure, "peak_mb": peak - before}
+    found |= {"copies": (peak - before) / size, "evaluation_copies": (evaluation - before) / size}
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:]))
+    main(sys.argv[1], Path(sys.argv[2]))

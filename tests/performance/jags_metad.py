@@ -70,14 +70,8 @@ def run(folder, n_s1, n_s2, chains, burn_in, draws, timeout=300):
 def _data(counts):
     k = counts.shape[1] // 2
     first, second = counts[:, :k], counts[:, k:]
-    values = {
-        "cuts": k - 1,
-        "tol": 1e-5,
-        "n1": int(counts[0].sum()),
-        "n2": int(counts[1].sum()),
-        "alarms": int(second[0].sum()),
-        "hits": int(second[1].sum()),
-    }
+    n1, n2, alarms, hits = (int(each.sum()) for each in (*counts, *second))
+    values = {"cuts": k - 1, "tol": 1e-5, "n1": n1, "n2": n2, "alarms": alarms, "hits": hits}
     text = [f"{name} <- {value}" for name, value in values.items()]
     for name, part in (("1", first), ("2", second)):
         numbers = ", ".join(str(int(n)) for n in part.T.ravel())

@@ -35,15 +35,9 @@ def main() -> None:
     task = Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
     processor, clock = processor_s(), time.perf_counter()
     logs = eval(
-        task,
-        model="openai-api/local/bench",
-        max_connections=in_flight,
-        max_tokens=64,
-        temperature=0.0,
-        max_samples=in_flight,
-        log_dir=str(folder),
-        display="none",
-    )
+        task, model="openai-api/local/bench", max_connections=in_flight, max_tokens=64, temperature=0.0,
+        max_samples=in_flight, log_dir=str(folder), display="none",
+    )  # fmt: skip
     processor, clock = processor_s() - processor, time.perf_counter() - clock
     assert logs[0].status == "success", logs[0].error
     assert logs[0].results.completed_samples == count

@@ -1,11 +1,7 @@
 """CPU of the path to a provider, against a server in a process of its own (its CPU is not counted)."""
 
 import asyncio
-import contextlib
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,19 +64,9 @@ def test_cpu_per_plain_request(tmp_path, figure):
 
 
 def test_cpu_per_streamed_request(tmp_path, figure):
-    with _streaming_server() as url:
-        used = _least(url, tmp_path, stream=True)
+    text = " ".join(f"word{number}" for number in range(CHUNKS))
+    options = ["--latency", LATENCY_S, "--chunks", CHUNKS, "--gap", CHUNK_GAP_S, "--text", text]
+    with ServerProcess([str(each) for each in options]) as server:
+        used = _least(server.url, tmp_path, stream=True)
     what = f"CPU of the client per streamed request of {CHUNKS} chunks, {IN_FLIGHT} in flight"
     figure(what, f"≤ {CPU_MS_STREAMED} ms", f"{used:.3f} ms", used <= CPU_MS_STREAMED)
-
-
-@contextlib.contextmanager
-def _streaming_server() -> Iterator[str]:
-    script = Path(__file__).parent / "streaming_server.py"
-    command = [sys.executable, str(script), str(LATENCY_S), str(CHUNKS), str(CHUNK_GAP_S)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()

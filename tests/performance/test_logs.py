@@ -2,8 +2,6 @@
 
 import json
 import random
-import resource
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.logs.conftest import FIXTURES, entries_of
+from tests.performance.spending import spent
 
 pytestmark = pytest.mark.bench
 SAMPLES = 10_000
@@ -41,20 +40,9 @@ def log_of(path: Path, n: int) -> Path:
 
 def seconds(file: Path, study: Path) -> float:
     """Return the processor time of importing a log into a new study, its board included."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [
-        sys.executable,
-        "-m",
-        "metacog_pipeline",
-        "import",
-        str(file),
-        "--study",
-        str(study),
-        "--quiet",
-    ]
-    subprocess.run(command, check=True, timeout=600)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = spent([sys.executable, "-m", "metacog_pipeline", "import", file, "--study", study, "--quiet"])
+    assert found.done.returncode == 0, found.done.stderr
+    return found.seconds
 
 
 def test_ten_thousand_samples_to_the_board(tmp_path, figure):

@@ -72,19 +72,10 @@ def written(folder):
 def observed(instance: Instance, model: str, run: int, draw: random.Random) -> dict[str, object]:
     """Return one row: random labels, a dozen short sentences in each reply."""
     row: dict[str, object] = {
-        "benchmark": "medley",
-        "dataset": "published",
-        "domain": instance.domain,
-        "condition": "normal",
-        "model": model,
-        "run": run,
-        "item_id": instance.item_id,
-        "cluster": instance.item_id,
-        "position": instance.position,
-        "status": "ok",
-        "status_step_a": "ok",
-        "source": "measured",
-    }
+        "benchmark": "medley", "dataset": "published", "domain": instance.domain, "condition": "normal",
+        "model": model, "run": run, "item_id": instance.item_id, "cluster": instance.item_id,
+        "position": instance.position, "status": "ok", "status_step_a": "ok", "source": "measured",
+    }  # fmt: skip
     for letter, step in zip("aps", STEPS, strict=True):
         items = []
         for claim in CLAIM_IDS:

@@ -44,17 +44,10 @@ def folder(tmp_path):
     key, other = rng.integers(0, 6, N), rng.integers(0, 6, N)
     said = np.where(rng.random(N) < 0.6, key, other)
     names = [f"item-{n}" for n in range(N)]
-    own = pl.DataFrame(
-        {
-            "item_id": names,
-            "cluster": names,
-            "position": np.arange(N),
-            "target": letters[key],
-            "answer": letters[said],
-            "confidence": rng.integers(1, 6, N),
-            "correct": key == said,
-        }
-    )
+    own = pl.DataFrame({
+        "item_id": names, "cluster": names, "position": np.arange(N), "target": letters[key],
+        "answer": letters[said], "confidence": rng.integers(1, 6, N), "correct": key == said,
+    })  # fmt: skip
     alike = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "run": 1, "status": "ok"}
     alike |= {"model": partition.spec.name, "source": "simulated", "asked_again": False, "kind": "Original"}
     frame = own.with_columns(**{name: pl.lit(value) for name, value in alike.items()})
