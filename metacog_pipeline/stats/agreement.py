@@ -2,9 +2,8 @@
 
 Source: J. Cohen (1960), "A coefficient of agreement for nominal scales", *Educ. Psychol. Meas.* 20; large-sample
 standard error of Fleiss, Cohen & Everitt (1969), *Psychol. Bull.* 72, eq. 13. That error is too small where units are few
-or the raters always agree, 0 at worst. So the interval is that of the table with two units more, spread evenly over its
-cells (as Agresti & Min 2005, *Biometrics* 61, do for two paired shares). Of 10 to 200 units in two to five categories it
-covers 91 to 100 %, where the error of the table as it is covers 7 to 99 %.
+or the raters always agree. So the interval is that of the table with two units more, spread evenly over its cells (as
+Agresti & Min 2005, *Biometrics* 61): of 10 to 200 units it covers 91 to 100 %.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """How far any number of raters agree beyond chance.
 
 Fleiss (1971), *Psychol. Bull.* 76, for kappa of many raters; Krippendorff (2011), "Computing Krippendorff's
-alpha-reliability", for alpha with missing ratings on an interval scale. Intervals are percentiles
-over resampled units. Where all resamples give the value itself, as in full agreement, they do not show how far it may be
-off: there is no interval, and the status says so.
+alpha-reliability", for alpha with missing ratings on an interval scale. Intervals are percentiles over resampled units;
+where all resamples give the value itself, as in full agreement, there is none.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Sources: Fisher (1925), *Statistical Methods for Research Workers* (F); Tukey (1953) and Kramer (1956), *Biometrics*
 12 (all pairs, unequal n); Fisher (1935), *The Design of Experiments* (least significant difference); Holm (1979).
 
-Groups are taken as independent. Where every group answers the same items they are not: `stats.paired` holds the tests for
-these. SciPy's tests want the values themselves.
+Groups are taken as independent (`stats.paired` has the tests of groups on the same items); SciPy's want the values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Does stated confidence match the share of correct answers?
 
-Expected calibration error: Naeini, Cooper & Hauskrecht (2015), AAAI; Guo, Pleiss, Sun & Weinberger (2017), "On
-calibration of modern neural networks", ICML, eq. 3, with bins ((b - 1) / B, b / B]. There is one error (`ece`); how
-confidences share a bin is its ``edges``. Brier score: Brier (1950).
+Expected calibration error: Naeini, Cooper & Hauskrecht (2015), AAAI; Guo, Pleiss, Sun & Weinberger (2017), ICML, eq. 3,
+with bins ((b - 1) / B, b / B]. Brier score: Brier (1950).
 
 Confidence on a scale of L levels is kept as counts of shape ``(L, 2)``: level × (wrong, correct). Flattened, level
 index l with outcome y is cell 2 l + y.

@@ -1,12 +1,10 @@
 """What confidence is worth beyond AUROC2 and the calibration error: risk against coverage, and calibration as a whole.
 
 All start from answers as counts with their resamples (`trials`). Beyond `MOST_LEVELS` distinct confidences a resample is
-counted over as many groups of equal size, each standing for its mean confidence; values are made of the confidences as
-they are.
+counted over as many groups of equal size; values are made of the confidences as they are.
 
-Answers are kept in the order of their confidence, highest first; the risk is the share of those kept that is wrong
-(Geifman & El-Yaniv 2017, NeurIPS; the excess: Geifman, Uziel & El-Yaniv 2019, ICLR). With E(k) the wrong answers among
-the k surest of n, E = E(n) and H(k) = 1 + 1/2 + … + 1/k::
+The risk is the share of the answers kept, surest first, that is wrong (Geifman & El-Yaniv 2017, NeurIPS; the excess:
+Geifman, Uziel & El-Yaniv 2019, ICLR). With E(k) the wrong answers among the k surest of n and H(k) = 1 + … + 1/k::
 
     AURC   = 1/n Σ_{k=1..n} E(k) / k
     excess = AURC - 1/n [E - (n - E) (H(n) - H(n - E))]        AURC of the order that puts every wrong answer last
@@ -14,10 +12,8 @@ the k surest of n, E = E(n) and H(k) = 1 + 1/2 + … + 1/k::
 Equal confidences leave the order open. AURC is its mean over all orders of the tied answers: within a group of m answers
 of which e are wrong, after N of which E are wrong, the sum over the group is e + (E - N e / m) (H(N + m) - H(N)).
 
-Calibration in the large is mean confidence minus the share correct; above 0: over-confident. The slope is that of the
-logistic regression of correctness on the logit of confidence (Cox 1958, *Biometrika* 45; Van Calster et al. 2019, *BMC
-Medicine* 17): 1 where log odds are right up to a shift, below 1 where they are too extreme, 0 where confidence says
-nothing.
+The slope is that of the logistic regression of correctness on the logit of confidence (Cox 1958, *Biometrika* 45; Van
+Calster et al. 2019, *BMC Medicine* 17): 1 where log odds are right up to a shift, below 1 where they are too extreme.
 """
 
 from __future__ import annotations

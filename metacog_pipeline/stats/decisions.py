@@ -4,9 +4,7 @@ Sources: the rules of "Measuring the metacognition of AI" (arXiv 2603.29693) and
 *Neuroscience of Consciousness*); ROPE: Kruschke (2018), *Adv. Methods Pract. Psychol. Sci.* 1.
 
 Two sets of posterior draws are compared by T = log first - log second, draw by draw, or by their difference where a draw is
-at or below 0. Criterion shifts between conditions are Z = (x₂ - x₁) / √(Var₁ + Var₂) of independent trials, one family for
-each of c, d′ and c′; where both conditions were answered on the same items a paired test (`contrasts` with its own
-standard error) is the exact one.
+at or below 0. Criterion shifts between conditions are Z = (x₂ - x₁) / √(Var₁ + Var₂), one family for each of c, d′ and c′.
 
 ``rope`` is the half width of the region.
 """

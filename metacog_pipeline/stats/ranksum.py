@@ -5,9 +5,8 @@ sample is the larger one, ties half. The rank-biserial correlation r = 2 U / (nâ
 where every value of the first sample is larger, -1 where every one is smaller, and 0 where neither is.
 
 p is exact without ties where the smaller sample has at most eight values. SciPy has no exact p with ties: here it is the
-share of all arrangements of the values whose U is as far from its mean as the one seen, where there are few values or few
-different ones (`MOST_STEPS`). Else p is that of the normal distribution with corrections for ties and continuity, which
-among many ties is far too small: U then moves in large steps.
+share of all arrangements whose U is as far from its mean, where there are few values or few different ones (`MOST_STEPS`).
+Else p is that of the normal distribution with corrections for ties and continuity.
 """
 
 from __future__ import annotations

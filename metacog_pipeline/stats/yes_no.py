@@ -1,10 +1,8 @@
 """Yes/no against right/wrong: does a "yes, I know" go with being right?
 
-d'type2 = z(P(yes | correct)) - z(P(yes | wrong)), the type-2 form of Clarke, Birdsall & Tanner (1959), *JASA* 31. It
-mixes in how good the answers themselves are and is no meta-d'. With it come, from the same table, raw alignment,
-accuracy, the yes ratio, and how often a yes is false (YFR) and a no is false (NFR). The literature on self-knowledge cuts
-rates off at a fixed distance from 0 and 1, which is no correction for small numbers: with no false alarm `clipped_dprime`
-is z(hits) + 3.72 however few items there were.
+d'type2 = z(P(yes | correct)) - z(P(yes | wrong)), the type-2 form of Clarke, Birdsall & Tanner (1959), *JASA* 31, is no
+meta-d'. With it come raw alignment, accuracy, the yes ratio, and how often a yes is false (YFR) and a no is false (NFR).
+With no false alarm `clipped_dprime` is z(hits) + 3.72 however few items there were.
 
 All take counts, a number or shape ``(cells,)``: yeses among right answers (yes_correct of n_correct) and among wrong ones
 (yes_incorrect of n_incorrect). Unequal shapes, negative numbers and more yeses than items are a ValueError.

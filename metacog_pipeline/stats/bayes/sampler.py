@@ -1,8 +1,7 @@
 """A gradient sampler that moves many chains at once, where they start, and what they must pass to give numbers.
 
 Hamiltonian Monte Carlo over arrays: every chain takes the same number of leapfrog steps, so one call of the density
-serves all of them. What is tuned is tuned on all chains together while warming up and is fixed afterwards; from then on
-every chain is an ordinary Metropolis-adjusted Markov chain.
+serves all of them. What is tuned is tuned on all chains together while warming up and is fixed afterwards.
 
 - Starts: twice as wide as the normal approximation at the mode.
 - Metric: the dense covariance of all chains over a window, four windows, the first metric from the starts.

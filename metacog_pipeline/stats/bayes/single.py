@@ -21,8 +21,8 @@ outwards, mirrored below c₁; Σu is their Jacobian. An unused rating makes two
 towards -∞ in which the other coordinates move freely. Counts may be fractions (the likelihood's continuous extension).
 
 A posterior yields numbers only when every parameter passes the gate of `bayes.sampler`. The random numbers follow from the
-seed, the label, the counts and the kind of model: two different cells never share them even under one seed, since a
-contrast of their draws would have a wrong interval. Cells with equal counts need different labels.
+seed, the label, the counts and the kind of model: cells that share them would have contrasts with a wrong interval, so
+cells with equal counts need different labels.
 """
 
 from __future__ import annotations

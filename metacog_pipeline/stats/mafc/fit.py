@@ -1,14 +1,11 @@
 """meta-d' and M-ratio of questions with m alternatives, by maximum likelihood.
 
-All that is used of an answer is whether it was right, its confidence, and how many alternatives its question had.
 meta-d' is the sensitivity of the ideal observer whose type-2 ROC fits the confidence of right and wrong answers best;
-``M = meta-d' / d'`` compares it with the sensitivity of the accuracy. M is 1 for an observer whose confidence rises
-with the posterior of what it chose, and not more than 1 where all questions are equally hard for it; questions of mixed
-difficulty raise it (Rahnev & Fleming 2019), so an M above 1 is no error.
+``M = meta-d' / d'`` compares it with the sensitivity of the accuracy. Questions of mixed difficulty raise M (Rahnev &
+Fleming 2019), so an M above 1 is no error.
 
 Questions of different m are strata with criteria of their own and one common meta-d' and d'. The status is that of
-`stats.identifiability`, decided on the counts as they are, before any number. Added is ``no_sensitivity``: the accuracy
-is at chance or below, meta-d' exists, a ratio does not.
+`stats.identifiability`; added is ``no_sensitivity``: the accuracy is at chance or below, a ratio does not exist.
 """
 
 from __future__ import annotations
