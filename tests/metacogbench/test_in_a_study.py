@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
@@ -19,11 +18,6 @@ def bench(folder: Path, section: str = "") -> MetaCogBench:
     return found
 
 
-def asked_from(benchmark: MetaCogBench) -> str:
-    study = benchmark.context.study
-    return tasks.fingerprint(benchmark, Partition(study, "metacogbench", study.models[0], 1))
-
-
 def test_every_condition_asks_its_tiers(tmp_path):
     asked = bench(tmp_path, 'limit = 3\nconditions = ["free", "json", "json_notes", "one_turn", "delegate"]')
     assert tasks.expected(asked) == 0
@@ -31,26 +25,6 @@ def test_every_condition_asks_its_tiers(tmp_path):
     assert {made.facts[tier] for tier in ("1a", "1b", "2a", "2b", "3")} == {3}
     asked_alone = sum(item.tier == "1a" and item.answer is not None for item in asked.items)
     assert tasks.expected(asked) == 15 + 9 + 3 + 3 + asked_alone
-
-
-def test_another_limit_set_or_wording_is_noticed_and_the_same_is_not(tmp_path):
-    first = bench(tmp_path, "limit = 2")
-    construction.build(first)
-    mark = asked_from(first)
-    assert not construction.stale_steps(first)
-    assert construction.stale_steps(bench(tmp_path, "limit = 3"))
-    assert construction.stale_steps(bench(tmp_path, 'limit = 2\ndataset = "metacog41"'))
-    (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
-    other = bench(tmp_path, 'limit = 2\nwording = "words.toml"')
-    assert not construction.stale_steps(other) and other.wording.digest != first.wording.digest
-    assert asked_from(other) != mark == asked_from(bench(tmp_path, "limit = 2"))
-
-
-def test_own_words_are_asked_beside_the_study_file(tmp_path):
-    (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
-    assert bench(tmp_path, 'wording = "words.toml"').wording.system == "Be brief."
-    with pytest.raises(StudyError, match="cannot be read"):
-        _ = bench(tmp_path, 'wording = "none.toml"').wording
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
 """What is said: every tier and condition worded, nothing given away, the words of another study in place of ours."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.dry_run import DryRun
-from metacog_pipeline.asking.states import Profile
-from metacog_pipeline.asking.types import Answer, Task
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import prompts
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Item
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
@@ -19,18 +16,6 @@ from tests.metacogbench.conftest import ITEMS
 from tests.metacogbench.helpers import Chat
 
 WORDING = prompts.load_wording()
-
-
-def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(asked_items):
-    tiers = {c: {item.tier for item in prompts.applicable(asked_items, c)} for c in CONDITIONS}
-    assert tiers == {
-        "free": {*TIERS},
-        "json": {"1b", "2a", "3"},
-        "json_notes": {"2a"},
-        "one_turn": {"1b"},
-        "delegate": {"1a"},
-    }
-    assert prompts.applicable(asked_items, "free") == list(asked_items)
 
 
 def test_predictions_come_before_the_question_unless_asked_in_one_turn(item_named):
@@ -63,14 +48,6 @@ def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_hav
         assert part in said
     assert said.rstrip().splitlines()[-2].startswith("ANSWER:")
     assert said.rstrip().splitlines()[-1].startswith("BET:")
-
-
-def test_twins_are_asked_in_the_same_words(item_named):
-    texts = []
-    for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
-        item = item_named(name)
-        texts.append(prompts.user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
-    assert len(set(texts)) == 1
 
 
 def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named):
@@ -134,25 +111,6 @@ def test_every_item_is_asked_its_steps_in_order(condition, recorded):
 def test_nothing_is_said_after_a_refusal_or_silence(first, recorded):
     for item in (each for each in ITEMS if each.tier in ("1b", "2a", "2b")):
         assert len(asked(item, "free", recorded, first)) == 1
-
-
-def test_a_plan_counts_every_turn_once():
-    def task(item, condition):
-        async def run(ask, mode):
-            await prompts.ask_item(item, condition, Chat(ask, mode, spec), WORDING)
-
-        return Task(item.item_id, item.item_hash, condition, run)
-
-    spec = ModelSpec(name="m", provider="openai", model="x")
-    every = [(item, c) for c in CONDITIONS for item in prompts.applicable(ITEMS, c)]
-    counts = DryRun(spec, 1, 0, {}.get).through([task(*pair) for pair in every], Profile("text")).counts
-    assert counts["calls"] == sum(len(prompts.item_steps(*pair)) for pair in every)
-
-
-def test_a_system_message_comes_first_where_there_is_one(item_named):
-    worded = replace(WORDING, system="Be brief.")
-    assert [m.role for m in prompts.messages(item_named("bet.know"), "free", worded)] == ["system", "user"]
-    assert worded.digest != WORDING.digest
 
 
 @settings(max_examples=60)

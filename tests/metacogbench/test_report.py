@@ -20,9 +20,3 @@ def test_models_and_simulated_observers_share_no_table(monkeypatch):
     tables = re.findall(r"<table.*?</table>", text, re.DOTALL)
     assert len(tables) == 2 and "0.125 to 0.375" in text
     assert not any("alpha" in each and "toy" in each for each in tables)
-
-
-def test_a_difference_without_a_value_says_why(monkeypatch):
-    row = ("measured", "alpha", "format", "t2a", "free - json", *(None,) * 5, "no shared tasks")
-    assert "no shared tasks" in shown(monkeypatch, row)
-    assert "Asked in one way only." in shown(monkeypatch)

@@ -7,17 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item, items_of
+from metacog_pipeline.benchmarks.metacogbench.items import Item, items_of
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     PARTNER,
-    Wording,
-    applicable,
-    item_steps,
-    messages,
 )
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from tests.metacogbench.helpers import pool, read, transcribed
 
 #: Of 160 trials a rate is held to four standard errors, 0.158 at most: a rate that is off by a quarter is missed with a
@@ -116,23 +111,6 @@ def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answer
     found = answered(many_of(name, N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
     assert near(found["passed"], rate), wrongly(found, rate)
     assert near(1 - found["slot_named"], rate)
-
-
-def request(item: Item, condition: str, wording: Wording, seed: int | None = 1) -> ChatRequest:
-    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed))
-
-
-def test_every_message_of_the_protocol_is_known_and_no_other(asked_items, wording):
-    respond = SimulatedRespondent(asked_items, ObserverSpec(), wording)
-    for condition in CONDITIONS:
-        for item in applicable(asked_items, condition):
-            assert respond.knows(request(item, condition, wording))
-            if len(item_steps(item, condition)) > 1:
-                going_on = messages(item, condition, wording, "whatever was said")
-                assert respond.knows(ChatRequest(going_on, Sampling()))
-    strange = ChatRequest((Message("user", "Hello"),), Sampling())
-    assert not respond.knows(strange) and respond(strange) == ""
-    assert not respond.knows(ChatRequest((), Sampling()))
 
 
 def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
