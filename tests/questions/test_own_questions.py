@@ -9,7 +9,7 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.questions import prompts
-from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
+from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import question_files
 from metacog_pipeline.study import load_study
@@ -133,10 +133,6 @@ def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_pat
 def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path):
     first = items_of(tmp_path, {"question": "What  is it?", "answer": 1})
     assert first[0].item_id == items_of(tmp_path, {"question": "what is it?", "answer": 1})[0].item_id
-
-
-def test_the_shipped_questions_are_of_every_kind():
-    assert {item.kind for item in question_files.load([SHIPPED], Item)} == {"choice", "number", "text"}
 
 
 def test_a_wording_file_replaces_texts_by_name(tmp_path):

@@ -120,17 +120,6 @@ def test_a_bare_1_is_certainty_where_all_other_numbers_of_the_log_are_shares(num
     assert logged(*numbers) == pytest.approx(shares)
 
 
-@every(
-    ("line", "share"),
-    [
-        *((word, share) for word, share in prompts.SCALE.items()), ("Almost-certain.", 0.95), ("**Very likely**", 0.85),
-        ("likely (I checked)", 0.7), ("not likely", None), ("likely to very likely", None), ("neither", None),
-    ],
-)  # fmt: skip
-def test_a_word_of_the_scale_counts_alone_in_its_clause(line, share):
-    assert said(CHOICE, "verbal_scale", f"Answer: B\nConfidence: {line}").confidence == share
-
-
 # --- log-probabilities ------------------------------------------------------------------------------------------------
 def tokens(*told):
     return encode_logprobs(
@@ -218,11 +207,10 @@ def test_samples_agree_by_the_reader_that_decides_what_is_right():
     metres = item(question="How many metres?", answer=1500, unit="m")
     texts = ("Answer: 1500", "Answer: 1.5 km", "Answer: 1,500 m", "Answer: 7", "")
     assert said(metres, "self_consistency", *texts).confidence == 0.6
-    found = said(metres, "semantic_agreement", *texts)
-    assert found.correct == 1 and found.confidence == pytest.approx(read.certainty([3, 1], 5))
+    assert said(metres, "self_consistency", *texts).correct == 1
     assert said(metres, "self_consistency", *texts[:4]).status == "not_run"
-    assert said(metres, "semantic_agreement", *[""] * 5).status == "answer_unparsed"
-    assert said(metres, "semantic_agreement", *texts[:1] * 5).confidence == 1.0
+    assert said(metres, "self_consistency", *[""] * 5).status == "answer_unparsed"
+    assert said(metres, "self_consistency", *texts[:1] * 5).confidence == 1.0
     day = item(question="On which day?", answer="May 5, 1990")
     days = [
         f"Answer: {each}"
@@ -263,6 +251,8 @@ def test_what_is_graded_is_right_as_the_log_says():
     assert said(graded, "answer_only", "A long essay.", mode="graded: ?").status == "not_scored"
 
 
-@given(st.text(max_size=200), st.sampled_from(sorted(ITEMS)), st.sampled_from(sorted(read.SURENESS)))
+@given(
+    st.text(max_size=200), st.sampled_from(sorted(ITEMS)), st.sampled_from(["verbal_percent", "answer_only"])
+)
 def test_any_text_is_read(text, kind, condition):
     assert said(ITEMS[kind], condition, text).status in ("ok", "too_long", *read.UNREADABLE)

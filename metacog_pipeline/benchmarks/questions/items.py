@@ -15,9 +15,8 @@ from metacog_pipeline.study.sections import Stage, setting
 NAME, SAMPLE = "questions", Path("sample")
 SHIPPED = Path(__file__).with_name("sample.jsonl")
 Elicitation = Literal[
-    "verbal_percent", "verbal_scale", "choice_logprob", "p_true", "self_consistency", "semantic_agreement",
-    "abstain_allowed", "answer_only",
-]  # fmt: skip
+    "verbal_percent", "choice_logprob", "p_true", "self_consistency", "abstain_allowed", "answer_only"
+]
 
 
 class Settings(sections.Settings):

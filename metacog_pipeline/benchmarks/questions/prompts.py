@@ -14,25 +14,18 @@ from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.study import wording
 
 ANSWER = "answer"
-#: Words of a scale, with their probabilities.
-SCALE = {
-    "almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even": 0.5, "unlikely": 0.3, "very unlikely": 0.15,
-    "almost no chance": 0.05,
-}  # fmt: skip
 FORMS = {"choice": "the letter of one option", "number": "one number", "text": "a few words"}
 _ONE = "Reply with one line:\nAnswer: <{form}>"
 _TWO = "Reply with two lines:\nAnswer: <{form}>\n"
 TEXTS: Mapping[str, str] = {
     "answer_only": _ONE,
     "verbal_percent": _TWO + "Confidence: <the chance that your answer is right, in percent, 0 to 100>",
-    "verbal_scale": _TWO + "Confidence: <how likely your answer is right: " + ", ".join(SCALE) + ">",
     "choice_logprob": "Reply with the letter of one option and nothing else.",
     "p_true": "Proposed answer: {said}\nIs the proposed answer right? Reply with one word, yes or no.",
     "abstain_allowed": "Reply with one line:\nAnswer: <{form}, or unknown if you would rather not answer>",
 }
-SAMPLED = ("self_consistency", "semantic_agreement")
-#: What is asked in a second call after the answer.
-SECOND = ("p_true",)
+#: Asked several times; and in a second call after the answer.
+SAMPLED, P_TRUE = "self_consistency", "p_true"
 Words = Mapping[str, str]
 
 
@@ -47,14 +40,14 @@ def load_wording(path: Path | None) -> Words:
 
 def steps(condition: str, samples: int) -> tuple[str, ...]:
     """Return the calls one question takes."""
-    if condition in SAMPLED:
+    if condition == SAMPLED:
         return tuple(f"sample_{number}" for number in range(1, samples + 1))
-    return (ANSWER, condition) if condition in SECOND else (ANSWER,)
+    return (ANSWER, P_TRUE) if condition == P_TRUE else (ANSWER,)
 
 
 def first(item: Item, condition: str, words: Words) -> str:
     """Return the message of the first call."""
-    name = "answer_only" if condition in (*SAMPLED, *SECOND) else condition
+    name = "answer_only" if condition in (SAMPLED, P_TRUE) else condition
     return f"{item.stem}\n\n{words[name].replace('{form}', FORMS.get(item.kind, FORMS['text']))}"
 
 
@@ -69,13 +62,13 @@ def said(item: Item, calls: Calls, step: str, reading: Reading | None = None) ->
 async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int) -> None:
     """Ask every call of one question; equal calls of other conditions are paid for once."""
     asked = Message("user", first(item, condition, words))
-    if condition in SAMPLED:
+    if condition == SAMPLED:
         for number, step in enumerate(steps(condition, samples)):
             await chat(step, (asked,), top_logprobs=0, send_temperature=False, sample=number)
         return
     logs = None if condition == "choice_logprob" else 0
     found = await chat(ANSWER, (asked,), top_logprobs=logs)
-    if condition not in SECOND or found.status is not Status.OK:
+    if condition != P_TRUE or found.status is not Status.OK:
         return
     answer = said(item, {ANSWER: Call("ok", found.text)}, ANSWER)
     if answer is None:

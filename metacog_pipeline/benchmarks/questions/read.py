@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
-from metacog_pipeline.benchmarks.questions.prompts import ANSWER, SAMPLED, SCALE, SECOND, said, steps
+from metacog_pipeline.benchmarks.questions.prompts import ANSWER, P_TRUE, SAMPLED, said, steps
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange import question_files
 from metacog_pipeline.interchange.question import Answer, same_answer
@@ -22,13 +21,13 @@ from metacog_pipeline.interchange.question_rows import KINDS, question_of
 from metacog_pipeline.judges.names import Asked, names_judging
 from metacog_pipeline.reading import rows, tokens
 from metacog_pipeline.reading.calls import TOO_LONG, ended, read_step, reading_of, said_with, why, words_of
-from metacog_pipeline.reading.fields import Confidence, Field, Worded, YesNo
+from metacog_pipeline.reading.fields import Confidence, Field, YesNo
 from metacog_pipeline.reading.numbers import in_percent
 from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.stats.confidence_scale import are_shares
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
-SURENESS: Mapping[str, Field] = {"verbal_percent": Confidence(0, 100), "verbal_scale": Worded(SCALE)}
+STATED, SURE = "verbal_percent", Confidence(0, 100)
 
 
 @dataclass(slots=True)
@@ -57,29 +56,23 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
             return Response(correct=0 if end[0] == "refused" else None, status=end[0], reason=end[1])
         if call.mode.startswith("unscored"):
             return Response(status="not_scored", reason=call.mode.removeprefix("unscored: "))
-    if condition in SAMPLED and there:
-        return _agreed(item, condition, calls, names, there)
+    if condition == SAMPLED and there:
+        return _agreed(item, calls, names, there)
     return _single(item, condition, calls) if ANSWER in there else Response()
-
-
-_FORMS = {"verbal_percent": "\nConfidence: <0 to 100>", "verbal_scale": f"\nConfidence: <{', '.join(SCALE)}>"}
 
 
 def again(item: Item, condition: str, response: Response) -> Iterable[tuple[str, str]]:
     """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
-    rating = _FORMS.get(condition, "")
-    if condition in SAMPLED or (condition not in _FORMS and response.status == "confidence_unparsed"):
-        return
-    if response.status == "answer_unparsed":
-        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>{rating}"
-    elif response.status == "confidence_unparsed":
-        yield ANSWER, rating.strip()
+    rating = "Confidence: <0 to 100>" if condition == STATED else ""
+    if response.status == "answer_unparsed" and condition != SAMPLED:
+        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>\n{rating}".rstrip()
+    elif response.status == "confidence_unparsed" and rating:
+        yield ANSWER, rating
 
 
 def _single(item: Item, condition: str, calls: Calls) -> Response:
-    sure = [SURENESS[condition]] if condition in SURENESS else []
     mode = calls[ANSWER].mode
-    reading = read_step(calls, ANSWER, [item.shown_in(mode), *sure])
+    reading = read_step(calls, ANSWER, [item.shown_in(mode), *([SURE] if condition == STATED else [])])
     answer = reading["answer"]
     if condition == "abstain_allowed" and (answer.withheld or reading.status == "refused"):
         return Response(confidence=0.0, kept=0, status="ok", reason=None)
@@ -94,7 +87,7 @@ def _single(item: Item, condition: str, calls: Calls) -> Response:
     made = Response(words, int(right), status="ok", reason=None)
     if condition == "answer_only":
         return made
-    if condition in SECOND and condition not in calls:
+    if condition == P_TRUE and condition not in calls:
         return replace(made, correct=None, status="not_run", reason="the second call was not asked")
     if condition == "abstain_allowed":
         return replace(made, confidence=1.0, kept=1)
@@ -112,7 +105,7 @@ def _confidence(
     """Return the confidence, 0 to 1, and the number of one that does not say its scale."""
     if condition == "choice_logprob":
         return _chance(calls, ANSWER, reading, item.shown_in(calls[ANSWER].mode)), None
-    if condition == "p_true":
+    if condition == P_TRUE:
         second = read_step(calls, condition, [YesNo()])
         if second.status != "ok":
             return None, None
@@ -120,10 +113,11 @@ def _confidence(
         own = 1.0 if chance is None else chance
         return own if second["answer"].value == "yes" else 1 - own, None
     found = reading["confidence"]
-    if found.status != "ok":
-        return None, None
-    stated = words_of(calls, ANSWER, reading, "confidence")
-    return (found.value, None) if condition == "verbal_scale" else share(found.value, stated)
+    return (
+        share(found.value, words_of(calls, ANSWER, reading, "confidence"))
+        if found.status == "ok"
+        else (None, None)
+    )
 
 
 def _chance(calls: Calls, step: str, reading: Reading, field: Field) -> float | None:
@@ -131,54 +125,43 @@ def _chance(calls: Calls, step: str, reading: Reading, field: Field) -> float | 
     return tokens.chance(words, lambda text: field.read(text).value == mine)
 
 
-def _agreed(item: Item, condition: str, calls: Calls, names: Sequence[str], there: Sequence[str]) -> Response:
-    """Return the answer most samples agree on: confidence is their share, or how little the samples scatter."""
+def _agreed(item: Item, calls: Calls, names: Sequence[str], there: Sequence[str]) -> Response:
+    """Return the answer most samples agree on; their share is the confidence."""
     if len(there) < len(names):
         return Response(reason=f"{len(there)} of {len(names)} samples were asked")
     readings = {name: read_step(calls, name, [item.field]) for name in names}
     worded = ((each["answer"].value, said(item, calls, name, each)) for name, each in readings.items())
-    groups = groups_of(item.field, [(value, words) for value, words in worded if words])
-    if not groups:
+    largest = _largest(item.field, [(value, words) for value, words in worded if words])
+    if not largest:
         return Response(correct=0, status="answer_unparsed", reason="no sample has a readable answer")
-    sizes = [*map(len, groups)]
-    sure = certainty(sizes, len(names)) if condition == "semantic_agreement" else sizes[0] / len(names)
-    first = groups[0][0]
-    return Response(first[1], int(item.right(*first)), sure, status="ok", reason=None)
+    value, words = largest[0]
+    return Response(words, int(item.right(value, words)), len(largest) / len(names), status="ok", reason=None)
 
 
-# --- confidence on one scale --------------------------------------------------------------------------------------------
-def share(value: float, words: str) -> tuple[float, float | None]:
-    """Return a stated number as a share, and the number itself where its ``words`` do not say its scale."""
-    scaled = re.search(r"/|\bof\b", words)
-    if scaled or in_percent(words):
-        return value / 100, None
-    return value if 0 < value < 1 else value / 100, value
-
-
-def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses of one model and run with a bare 1 as certainty where all their other numbers are shares."""
-    stated = responses["stated"].drop_nulls()
-    if not are_shares(stated.to_list()):
-        return responses
-    return responses.with_columns(confidence=pl.when(stated=1.0).then(1.0).otherwise("confidence"))
-
-
-def groups_of(field: Answer, answers: Sequence[tuple[Any, str]]) -> list[list[tuple[Any, str]]]:
-    """Return answers, values with their words, that are one in groups, the largest first."""
+def _largest(field: Answer, answers: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Return the largest group of answers, values with their words, that are one; of equal ones the first."""
     groups: list[list[tuple[Any, str]]] = []
     for each in answers:
         own = next((group for group in groups if same_answer(field, group[0][0], each[0])), None)
         if own is None:
             groups.append(own := [])
         own.append(each)
-    return sorted(groups, key=len, reverse=True)
+    return max(groups, key=len, default=[])
 
 
-def certainty(sizes: Sequence[int], samples: int) -> float:
-    """Return 1 minus the entropy of groups of equal answers, over its largest; an unread sample is a group of its own."""
-    shares = [size / samples for size in (*sizes, *[1] * (samples - sum(sizes)))]
-    entropy = -sum(each * math.log(each) for each in shares)
-    return min(max(1 - entropy / math.log(samples), 0.0), 1.0)
+# --- confidence on one scale ------------------------------------------------------------------------------------------
+def share(value: float, words: str) -> tuple[float, float | None]:
+    """Return a stated number as a share, and the number itself where its ``words`` do not say its scale."""
+    if re.search(r"/|\bof\b", words) or in_percent(words):
+        return value / 100, None
+    return value if 0 < value < 1 else value / 100, value
+
+
+def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the responses of one model and run with a bare 1 as certainty where all their other numbers are shares."""
+    if not are_shares(responses["stated"].drop_nulls().to_list()):
+        return responses
+    return responses.with_columns(confidence=pl.when(stated=1.0).then(1.0).otherwise("confidence"))
 
 
 # --- short texts that are no accepted answer as they are written: the reader model decides --------------------------------
@@ -204,7 +187,7 @@ def read_row(row: rows.Row) -> dict[str, Any]:
     """Return answer, confidence and correctness of the reply in ``row``."""
     item = rows.found_item(row, _shipped()) or _own(row)
     calls = rows.calls_of(row, (ANSWER,), ANSWER)
-    reading = reading_of(calls, ANSWER, [item.field, Confidence(0, 100)])
+    reading = reading_of(calls, ANSWER, [item.field, SURE])
     answer, sure, words = reading["answer"], reading["confidence"], words_of(calls, ANSWER, reading, "answer")
     correct = item.right(answer.value, words) if reading.status == "ok" and item.answer else None
     found = rows.result(reading, correct=correct, abstained=answer.withheld)

@@ -54,10 +54,6 @@ class SimulatedRespondent:
             return line if sure > 0.45 else "Answer: unknown"
         if tail == self._tail(item, "verbal_percent"):
             return f"{line}\nConfidence: {round(100 * sure)}%"
-        if tail == self._tail(item, "verbal_scale"):
-            return (
-                f"{line}\nConfidence: {min(prompts.SCALE, key=lambda word: abs(prompts.SCALE[word] - sure))}"
-            )
         return line
 
     def _tail(self, item: Item, condition: str) -> str:
