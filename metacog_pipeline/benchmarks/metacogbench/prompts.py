@@ -102,15 +102,12 @@ def load_wording(path: Path | None = None) -> Wording:
 
 def _checked(where: str, text: str, ours: str) -> str:
     """Return ``text``; raise `StudyError` unless it holds the places of ours, and no other."""
-    needed, found = dict.fromkeys(_PLACE.findall(ours)), _PLACE.findall(text)
-    for name in found:
-        if name not in needed:
-            near = f"{{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
-            raise StudyError(f"{where}: unknown place {near}")
-    for name in needed:
-        if name not in found:
-            said = f"the place {{{{{name}}}}} is missing; write it where it is to be filled in"
-            raise StudyError(f"{where}: {said}")
+    needed, found = dict.fromkeys(_PLACE.findall(ours)), dict.fromkeys(_PLACE.findall(text))
+    for name in sorted(found.keys() ^ needed.keys()):
+        why = f"unknown place {{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
+        if name in needed:
+            why = f"the place {{{{{name}}}}} is missing; write it where it is to be filled in"
+        raise StudyError(f"{where}: {why}")
     return text
 
 

@@ -1,9 +1,7 @@
-"""MetaCog-Bench as printed: its values, which of them follow from what is printed with them, and its headline claims.
+"""MetaCog-Bench as printed: its values, whether its composites follow from its tiers, and its headline claims.
 
-Its own tasks are not public, so its sets have other names than those of this project. Composites are recomputed from
-tiers, the overall score from composites as well; rates of three runs must be reachable with whole numbers of tasks; an ECE
-cannot be below the gap between mean accuracy and mean confidence. Replies are not published, so nothing is scored again.
-Nothing expected is written down: the notes follow from the figures.
+Its own tasks are not public, so its sets have other names than those of this project. Replies are not published, so nothing
+is scored again. Nothing expected is written down: the notes follow from the figures.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations_with_replacement, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites, run_stats
+from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, composites
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines
@@ -50,8 +48,6 @@ _SIZES = {
 TASKS = {name: _SIZES[name][1] for name in ("t1a", "t2a", "t2b", "t3")}
 RUNS = 3
 HALF_DIGIT = 0.0005  # what three printed decimals hide
-HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
-HALF_POINT = 0.5  # what a whole percentage hides
 
 
 def rounded(value: float, digits: int) -> float:
@@ -107,30 +103,12 @@ def _scaled(tables: Tables, end: str) -> pl.DataFrame:
 
 # --- what follows from what is printed --------------------------------------------------------------------------------
 def audit_tables(data: Path) -> pl.DataFrame:
-    """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
+    """Return one row per composite of the tables in ``data``, in `AUDIT_SCHEMA`.
 
-    ``subject`` is a model or a category. ``difference`` is recomputed minus published; where only a range is possible,
-    ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains.
+    ``difference`` is recomputed minus published; ``tolerance`` is what rounding of the printed parts explains.
     """
-    first, bets, levels, judged, scaled = (_read(data, f"table_{n}") for n in range(3, 8))
-    claims = {(row["subject"], row["quantity"]): row for row in _read(data, "claims").iter_rows(named=True)}
-    checks = (
-        _composites("table 3", first, ""), _totals(bets, first), _calibration(levels, first, claims),
-        _by_rules(judged, first), _composites("table 7", scaled, "_mean"), _reachable(scaled),
-    )  # fmt: skip
-    return audit_frame(list(chain.from_iterable(checks)))
-
-
-def triples(tasks: int, mean_pct: float, sd_pct: float) -> list[tuple[int, ...]]:
-    """Return the numbers of ``tasks`` passed in each of three runs that print as this mean ± spread (n - 1)."""
-    found = []
-    for passed in combinations_with_replacement(range(tasks + 1), RUNS):
-        if abs(100 * sum(passed) / (RUNS * tasks) - mean_pct) > 2 * HALF_TENTH:
-            continue
-        shown = [rounded(each or 0.0, 1) for each in run_stats([100 * each / tasks for each in passed])]
-        if shown == [rounded(mean_pct, 1), rounded(sd_pct, 1)]:
-            found.append(passed)
-    return found
+    first, scaled = (_read(data, f"table_{n}") for n in (3, 7))
+    return audit_frame([*_composites("table 3", first, ""), *_composites("table 7", scaled, "_mean")])
 
 
 def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
@@ -162,72 +140,6 @@ def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
         yield check(
             place, row["model"], "overall", "printed composites", printed["overall"], value, 2 * HALF_DIGIT
         )
-
-
-def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
-    passed = dict(table.group_by("model").agg(pl.col("passed").sum()).iter_rows())
-    for model, k in first.select("model", "t1a_k").iter_rows():
-        yield check("table 4", model, "t1a_k", "sum over tasks", k, passed[model], 0.0, "counted otherwise")
-
-
-def _calibration(
-    table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> Iterator[Check]:
-    """Yield the least ECE the group means allow, and the change that is claimed."""
-    printed = dict(first.select("model", "ece_pre").iter_rows())
-    for (model,), groups in table.group_by("model", maintain_order=True):
-        name, size = str(model), groups["n_items"]
-        n, right = int(size.sum()), sum((size * groups["accuracy_pct"] / 100).round())
-        stated = {"ece_pre": printed[name]}
-        if post := claims.get((name, "ece_post")):
-            stated["ece_post"] = float(post["value"])
-        for quantity, value in stated.items():
-            confidence = float((size * groups[f"{quantity.removeprefix('ece_')}_pct"]).sum()) / n / 100
-            least = abs(right / n - confidence)
-            yield check(
-                "table 5", name, quantity, "at least |accuracy - mean confidence|", value, max(least, value),
-                HALF_POINT / 100 + HALF_DIGIT,
-                f"the groups printed give accuracy {right / n:.3f} and mean confidence {confidence:.3f}: no bins make the "
-                f"error smaller than {least:.3f}",
-            )  # fmt: skip
-        if said := claims.get((name, "ece_delta")):
-            change = stated["ece_pre"] - stated["ece_post"]
-            where = (said["place"], name, "ece_delta", "ECE before - after")
-            yield check(*where, said["value"], change, 3 * HALF_DIGIT)
-
-
-def _by_rules(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
-    """Yield the drops, and the rule-based scores against the model's row in table 3."""
-    own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
-    tiers = {"ecological_validity": "t2a", "sycophancy_resistance": "t2b", "domain_transfer": "t3"}
-    rates = {category: 100 * own[f"{name}_k"] / own[f"{name}_n"] for category, name in tiers.items()}
-    rates["overall"] = 100 * own["overall"]
-    for category, judged, ruled, drop in table.iter_rows():
-        given = partial(check, "table 6", category)
-        yield given("drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH)
-        yield given("deterministic_pct", "gemini-flash in table 3", ruled, rates[category], 2 * HALF_TENTH)
-
-
-def _reachable(table: pl.DataFrame) -> Iterator[Check]:
-    """Yield whether whole numbers of tasks in three runs give each printed rate with its spread."""
-    for row in table.iter_rows(named=True):
-        for name, tasks in TASKS.items():
-            mean, sd = row[f"{name}_pct_mean"], row[f"{name}_pct_std"]
-            reached = bool(triples(tasks, mean, sd))
-            nearest = mean if reached else round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
-            method = f"three runs of {tasks} whole tasks, spread with n - 1"
-            made = check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
-            yield made if reached else made._replace(follows=False, note=_unreachable(mean, sd, tasks))
-
-
-def _unreachable(mean: float, sd: float, tasks: int) -> str:
-    said = f"no three whole numbers of {tasks} tasks give {mean} ± {sd}"
-    others = ((other, mean) for other in sorted({*TASKS.values()} - {tasks}))
-    moved = ((tasks, rounded(mean + step, 1)) for step in (-0.1, 0.1))
-    for other, changed in (*others, *moved):
-        if found := triples(other, changed, sd):
-            return f"{said}; {'-'.join(map(str, found[0]))} of {other} tasks give {changed} ± {sd}"
-    return said
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------

@@ -125,25 +125,6 @@ def judges(home: Home) -> Markup:
     return (pieces.paragraph(_JUDGES, "soft") if made else Markup()) + pieces.joined(made, nobody)
 
 
-def ways_of_asking(home: Home) -> Markup:
-    """Return what formats, turns and a partner change."""
-    found = rows(
-        home,
-        "select source, model, family, measure, a || ' - ' || b, value, low, high, p_adjusted, verdict, status "
-        "from comparisons where benchmark = 'metacogbench' and family in ('format', 'protocol', 'delegation') "
-        "order by source, measure, model, a, b",
-    )
-    columns = ("model", "family", "measure", "contrast", "difference", "p adjusted", "verdict")
-    made = []
-    for title, own in pieces.by_world(found):
-        body = [
-            (*row[1:5], pieces.interval(*row[5:8]), pieces.shown(row[8]), pieces.said(*row[9:]))
-            for row in own
-        ]
-        made.append(pieces.table(columns, body, f"{title}: differences on the same tasks"))
-    return pieces.paragraph(_ASKED, "soft") + pieces.joined(made, "Asked in one way only.")
-
-
 _CHANCE = (
     "The calibration error of few answers is above 0 even for a respondent who is right exactly as often as it says. "
     "Chance: mean and 95th percentile of that error, from the model's own confidences; p: how often chance reaches the "
@@ -161,16 +142,10 @@ _JUDGES = (
     "Difference: how far a tier would move if the judge scored it; 95 % intervals over tasks. self: each model judges its "
     "own replies."
 )
-_ASKED = (
-    "Differences on the same tasks by the same scorer. Above 0: more of it under the first named, which is better but for "
-    "ECE. A score that hangs on the format measures the format too. Delegation: points with a partner minus those of "
-    "always and of never leaving questions to it."
-)
 SECTIONS = (
     Section("Calibration and chance", calibration),
     Section("Seeing what is left out, and valid challenges", detections),
     Section("Judges and the rules", judges),
-    Section("What ways of asking change", ways_of_asking),
 )
 
 
@@ -364,10 +339,10 @@ PAPER = (
     Exhibit(
         "Text: audit of 100 replies", "How right the paper's keyword rules are", status="recomputed",
         why="the replies are not published; `metacog read --audit` draws a sample of the study's own for raters.",
-        places=("section 4.1",), data="claims.csv",
+        places=("section 4.1",),
     ),
     Exhibit(
-        "Text: judge and rules", "Whether a judge hides failures, and what changes after answering", status="recomputed",
-        places=("tables 3 and 6, Gemini Flash", "section 4.2"), data="claims.csv, table_6.csv",
+        "Text: judge and rules", "Whether a judge hides failures", status="recomputed",
+        places=("tables 3 and 6, Gemini Flash",), data="table_6.csv",
     ),
 )  # fmt: skip
