@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from metacog_pipeline.benchmark.groups import Counts, Floats, Group
 from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.stats import intervals
@@ -45,6 +47,39 @@ def share(
 
     values = tuple((name, (value,)) for name, value in among.items())
     return Resting(compute, (*values, *((name, None) for name in needed if name not in among)))
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A table of signal detection: column and value of a signal, column and value of the response that reports it."""
+
+    signal: tuple[str, int]
+    response: tuple[str, int]
+
+    def weights(self, counts: Counts) -> Floats:
+        """Return weights ``(combinations, 4)``: hits, misses, false alarms, correct rejections."""
+        (of, present), (said, yes) = self.signal, self.response
+        cells = ((present, yes), (present, 1 - yes), (1 - present, yes), (1 - present, 1 - yes))
+        return np.column_stack([counts.where(**{of: there, said: each}) for there, each in cells])
+
+    def where(self, *cells: int) -> Where:
+        """Return what holds of the responses in the cells, all of them by default."""
+        (of, present), (said, yes) = self.signal, self.response
+        there = {1 - present if cell > 1 else present for cell in cells}
+        answer = {1 - yes if cell % 2 else yes for cell in cells}
+        sides = ((of, there), (said, answer))
+        return tuple((name, tuple(values) if len(values) == 1 else None) for name, values in sides)
+
+    def share(self, top: tuple[int, ...], of: tuple[int, ...], why: str = NO_ITEMS) -> Resting:
+        """Return the share of the cells ``of`` that are in ``top``: 0 hits, 1 misses, 2 false alarms, 3 rejections."""
+
+        def compute(group: Group) -> Estimate:
+            weights = self.weights(group.counts)
+            return ratio(
+                group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why
+            )
+
+        return Resting(compute, self.where(*of))
 
 
 def ratio(counts: Counts, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:

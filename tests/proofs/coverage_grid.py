@@ -16,11 +16,14 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.signaldetection.counts import Counts, Grid
+from metacog_pipeline.benchmark.groups import merged
 from metacog_pipeline.benchmarks.signaldetection.measures import (
+    CODED,
+    Trials,
     confidence_estimates,
     meta_d_estimates,
     type1_estimates,
+    with_cells,
 )
 from metacog_pipeline.scoring import harmonised_measures as shared
 from metacog_pipeline.scoring import model_pairs
@@ -233,27 +236,29 @@ def of_type1(who: Respondent, samples: int):
     return truth, [type1_estimates(each) for each in _drawn(shares, who, samples)]
 
 
-def _drawn(shares: np.ndarray, who: Respondent, samples: int) -> Iterator[Counts]:
+def _drawn(shares: np.ndarray, who: Respondent, samples: int) -> Iterator[Trials]:
     rng = resampling.generator(who.seed())
     for _ in range(samples):
         yield _trials(shares / shares.sum(axis=1, keepdims=True), who, rng)
 
 
-def _trials(shares: np.ndarray, who: Respondent, rng: np.random.Generator) -> Counts:
+def _trials(shares: np.ndarray, who: Respondent, rng: np.random.Generator) -> Trials:
     """Return one sample: items of either stimulus, and runs that repeat the first answer half of the time."""
-    grid = Grid(RATINGS)
     stimulus = (rng.random(who.n) < 0.5).astype(int)
     upto = shares.cumsum(axis=1)[:, :-1]
     drawn = (rng.random((who.n, who.runs, 1)) > upto[stimulus][:, None, :]).sum(axis=2)
     drawn = np.where(rng.random(drawn.shape) < REPEATED, drawn[:, :1], drawn)
-    place = (drawn + (stimulus * grid.width)[:, None]).ravel()
-    item = np.repeat(np.arange(who.n), who.runs)
-    found, number = np.unique(item * grid.places + place, return_counts=True)
-    names = pl.Series([f"i{each}" for each in range(who.n)])
-    return Counts(grid, names, found // grid.places, found % grid.places, number, 1)
+    said, place = (drawn >= RATINGS).ravel(), drawn.ravel()
+    columns = {
+        "stimulus": np.repeat(stimulus, who.runs),
+        "response": said.astype(int),
+        "confidence": np.where(said, place - RATINGS + 1, RATINGS - place),
+    }
+    rows, item = with_cells(pl.DataFrame(columns), RATINGS), np.repeat(np.arange(who.n), who.runs)
+    return Trials(RATINGS, merged(rows, CODED, item, who.n), 1)
 
 
-def _yes_no(group: Counts) -> Found:
+def _yes_no(group: Trials) -> Found:
     information = confidence_estimates(group)["meta_information"]
     return {**meta_d_estimates(group), "meta_information": information}
 

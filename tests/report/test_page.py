@@ -152,7 +152,7 @@ def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(mak
 def test_before_anything_is_answered_the_page_says_so(make_home):
     index = build_report(make_home(silent=True))
     text = words(index)
-    assert "PROVISIONAL" in text and "No criterion shifts measured yet" in text
+    assert "PROVISIONAL" in text and "No values yet" in text
     assert "Not checked yet" in words(index.parent / "papers" / "signaldetection" / "index.html")
 
 
@@ -175,7 +175,7 @@ def test_no_leaderboard_says_how_to_get_one(tmp_path):
 def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home):
     home = make_home()
     with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:
-        connection.execute("alter table detail.signaldetection_criterion_shifts drop column paired_verdict")
+        connection.execute("alter table comparisons drop column verdict")
     with pytest.raises(StoreError, match="another version") as caught:
         build_report(home)
     assert "metacog run" in str(caught.value) and "\n" not in str(caught.value)

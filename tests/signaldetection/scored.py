@@ -15,7 +15,7 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
-from metacog_pipeline.benchmarks.signaldetection import SignalDetection, counts, published
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection, measures, published
 from metacog_pipeline.benchmarks.signaldetection.items import Item, Texts
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring.comparisons import comparisons
@@ -71,23 +71,23 @@ def responses(
 @contextmanager
 def fewer(n_boot: int) -> Iterator[None]:
     """Draw ``n_boot`` resamples only: most tests look at values, not at the ends of intervals."""
-    usual, counts.N_BOOT = counts.N_BOOT, n_boot
+    usual, measures.N_BOOT = measures.N_BOOT, n_boot
     try:
         yield
     finally:
-        counts.N_BOOT = usual
+        measures.N_BOOT = usual
 
 
-def groups(frame: pl.DataFrame, **how: Any) -> list[Group]:
-    """The groups of responses, pooled over runs."""
-    return groups_of(bound(**how), frame, by_run=False)
+def groups(frame: pl.DataFrame, *, by_run: bool = False, **how: Any) -> list[Group]:
+    """The groups of responses, by default pooled over runs; an item is its own cluster."""
+    bench = bound(**how)
+    return groups_of(bench, bench.derive(frame.with_columns(cluster="item_id"), None), by_run=by_run)
 
 
 def score(frame: pl.DataFrame, *, n_boot: int = 1000, by_run: bool = True, **how: Any) -> pl.DataFrame:
     """Every measure of each run; the condition without its task."""
-    bench = bound(**how)
     with fewer(n_boot):
-        found = estimates(bench, groups_of(bench, frame, by_run=by_run))
+        found = estimates(bound(**how), groups(frame, by_run=by_run, **how))
     return found.with_columns(condition=pl.col("condition").str.split(" ").list.last())
 
 
@@ -98,9 +98,8 @@ def pool(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame
 
 def compare(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame:
     """Every comparison."""
-    bench = bound(**how)
     with fewer(n_boot):
-        return comparisons(bench, groups_of(bench, frame, by_run=False))
+        return comparisons(bound(**how), groups(frame, **how))
 
 
 def table(rows: Any) -> pl.DataFrame:

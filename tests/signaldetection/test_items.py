@@ -1,14 +1,11 @@
 """The three tasks: sources that arrive verified, the word and its deletion, the draw, what every item holds."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.signaldetection import items as own
 from metacog_pipeline.benchmarks.signaldetection.items import (
@@ -16,7 +13,6 @@ from metacog_pipeline.benchmarks.signaldetection.items import (
     build,
     can_be_asked,
     delete,
-    input_digests,
     matches,
     read_table,
     texts_of,
@@ -46,10 +42,6 @@ DELETED = [
     ("a quote “the ” (  the )", 1, "a quote “the ” ()"), ("single\tspace\nkept the end", 0, "single\tspace\nkept end"),
     ("go to the", 0, "go to"), ("the-best", 0, "-best"), ("wide\u00a0\u2003the gap", 0, "wide gap"),
 ]  # fmt: skip
-WORDS = st.lists(
-    st.sampled_from(["the", "The", "cat", "then", "a", ",", ".", " ", "  ", "\t", "\n", "(", ")", "-", "é", "5"]),
-    min_size=1, max_size=20,
-).map("".join)  # fmt: skip
 
 
 def test_the_word_is_three_letters_without_an_ascii_letter_beside_them():
@@ -63,16 +55,6 @@ def test_the_word_is_three_letters_without_an_ascii_letter_beside_them():
 @every(("sentence", "which", "left"), DELETED)
 def test_deletion_takes_one_word_and_tidies_white_space(sentence, which, left):
     assert delete(sentence, matches(sentence)[which]) == left
-
-
-@settings(max_examples=200, deadline=None)
-@given(WORDS, st.data())
-def test_deletion_removes_the_chosen_letters_and_white_space_only(sentence, data):
-    if places := matches(sentence):
-        start, end = data.draw(st.sampled_from(places))
-        left = delete(sentence, (start, end))
-        assert "".join(left.split()) == "".join((sentence[:start] + sentence[end:]).split())
-        assert left == left.strip() and not re.search(r"\s\s|\s[,;:.!?)]", left)
 
 
 # --- the draw and the tasks ---------------------------------------------------------------------------------------
@@ -101,26 +83,13 @@ def test_half_of_c_is_changed_every_place_has_its_chance_and_unchanged_texts_kee
     assert all(item.text == whole[item.source_row] for item in made if item.stimulus == 0)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**24 - 1])
-def test_more_trials_add_items_and_change_none(seed, reviews, sentences):
+def test_more_trials_add_items_and_change_none_and_another_seed_draws_others(reviews, sentences, seed=1):
     texts = {"sst2": reviews, "test4plus": sentences}
     few, many = (build(texts, dict.fromkeys("ABC", n), seed) for n in (20, 77))
     assert [item for item in many if item.position < 20] == few
     assert len(few) == 60 and len(many) == 231
     assert len({item.item_id for item in (*many, *build(texts, {"A": 77}, seed, "sample"))}) == 308
-
-
-def test_seeds_draw_other_rows_uniformly_and_delete_elsewhere(sentences):
-    one, two = (build({"test4plus": sentences}, {"C": 500}, seed) for seed in (0, 1))
-    assert [i.source_row for i in one] != [i.source_row for i in two]
-    by_row = {item.source_row: item.text for item in two}
-    assert sum(by_row[item.source_row] != item.text for item in one) > 30
-    source, times = Texts("x", [0, 1] * 50, [f"s{n}" for n in range(100)]), [0] * 100
-    for seed in range(400):
-        for item in build({"sst2": source}, {"A": 10}, seed):
-            times[item.source_row] += 1
-    # Each row is drawn Binomial(400, 0.1) times: chi-square with 99 degrees of freedom, far tail.
-    assert 50 < sum((n - 40) ** 2 / 36 for n in times) < 165
+    assert {item.item_id for item in build(texts, {"A": 20}, 2)} != {i.item_id for i in few if i.task == "A"}
 
 
 def test_every_item_is_its_source_row_without_one_word_where_its_label_says_so(reviews, sentences):
@@ -129,11 +98,6 @@ def test_every_item_is_its_source_row_without_one_word_where_its_label_says_so(r
     assert unsound(made, texts) == []
     wrong = [item.model_copy(update={"stimulus": 1 - item.stimulus}) for item in made]
     assert len(unsound(wrong, texts)) == len(made) and unsound([*made, made[0]], texts)
-
-
-def test_a_source_with_fewer_rows_gives_all_it_has():
-    source = Texts("x", [0, 1, 1], ["a", "b", "the c"])
-    assert len(build({"sst2": source, "test4plus": source}, {"A": 100, "C": 100})) == 4
 
 
 # --- the study file and the steps -----------------------------------------------------------------------------------
@@ -159,14 +123,6 @@ def test_plan_warns_of_tasks_with_fewer_trials_than_a_difference_of_a_tenth_take
     assert [line.partition(":")[0] for line in few] == ["signaldetection, task C"] and "100 trials" in few[0]
     assert not list(bound(tmp_path, trials="50000").advice())
     assert not list(bound(tmp_path, conditions='["risk_none"]').advice())
-
-
-def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path):
-    items = construct(tmp_path, "sample", trials=100, seed=0).items
-    hashes = "".join(f"{item.item_id}{item.item_hash}" for item in items)
-    assert sha256_hex(hashes) == "4e2d43e1316ef7471e733b14b3106f6a1d49e9b896ae25a01fe80febdb608832"
-    assert set(input_digests(bound(tasks='["A", "C"]'))) == {"sst2", "test4plus"}
-    assert input_digests(bound(tmp_path, dataset='"published"', tasks='["A"]')) == {}
 
 
 def test_tasks_b_and_c_are_built_from_the_published_file_and_a_source_that_is_not_there_is_named(tmp_path):

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.items import Item, Texts, build
+from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, constraint, messages
 from metacog_pipeline.benchmarks.signaldetection.read import WORDS, fields
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
@@ -69,15 +69,6 @@ def test_unknown_text_is_answered_without_confidence(text, items):
     asked = ChatRequest((Message("user", text),), Sampling())
     assert not respond.knows(asked) and respond(asked) == '{"decision":"0","confidence":1}'
     assert not respond.knows(ChatRequest((), Sampling()))
-
-
-def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording):
-    source = Texts("x", [0, 1, 0, 1], ['say "yes"', '"', "a\n\nb", '"quoted" "'])
-    odd = build({"sst2": source}, {"A": 100})
-    respond = SimulatedRespondent(odd, ObserverSpec(d=10))
-    assert len(odd) == 4
-    for item in odd:
-        assert parse(respond(request(item, wording)))[0] == item.stimulus
 
 
 @pytest.mark.parametrize(

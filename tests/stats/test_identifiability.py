@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.signaldetection import counts as grid
-from metacog_pipeline.benchmarks.signaldetection.measures import meta_d_estimates
+from metacog_pipeline.benchmark.groups import merged
+from metacog_pipeline.benchmarks.signaldetection.measures import CODED, Trials, meta_d_estimates, with_cells
 from metacog_pipeline.stats import identifiability, metad
 from metacog_pipeline.stats.confidence_fit import Cells, fit_cells
 from metacog_pipeline.stats.counts import counts, padded
@@ -78,9 +78,12 @@ def arrays(n_s1, n_s2):
 
 
 def group(n_s1, n_s2):
-    places = grid.Grid(2)
-    totals = np.zeros(places.places, dtype=np.int64)
-    totals[:4], totals[places.width : places.width + 4] = n_s1, n_s2
-    place = np.repeat(np.arange(places.places), totals)
-    names = pl.Series([str(i) for i in range(len(place))], dtype=pl.String)
-    return grid.Counts(places, names, np.arange(len(place)), place, np.ones(len(place), dtype=np.int64), 1)
+    said, level = np.repeat([0, 1], 2), np.array([2, 1, 1, 2])
+    numbers = np.concatenate([n_s1, n_s2])
+    columns = {
+        "stimulus": np.repeat([0, 1], 4),
+        "response": np.tile(said, 2),
+        "confidence": np.tile(level, 2),
+    }
+    rows = with_cells(pl.DataFrame({name: np.repeat(own, numbers) for name, own in columns.items()}), 2)
+    return Trials(2, merged(rows, CODED, np.arange(rows.height), rows.height), 1)

@@ -15,9 +15,8 @@ meet measured ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -25,34 +24,22 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
-from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted, together
+from metacog_pipeline.benchmark.groups import Counts, Floats, together
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
 from metacog_pipeline.benchmarks.selfknowledge.measures import ABSTENTION, STUDY, d_or_c
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
-from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
-from metacog_pipeline.stats.resampling.products import shared_draws
+from metacog_pipeline.scoring.paired_tests import NO_SHARED, Measured, differences, tables_of
 
-N_DRAWS = resampling.N_TESTED
 TWICE = ("accuracy", "d_type2", "c_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
 ONCE = ("idk_accuracy", "idk_alignment", "all_alignment", "abstain_d", "abstain_c")
 #: Of asking twice minus asking once: an abstaining reply is hardly ever right, so noes and d′ say nothing there.
 BOTH = ("accuracy", "raw_alignment", "yes_ratio", "yfr")
-NO_SHARED = "no shared items"
-UNDEFINED = "undefined in one of them"
-SAME = "the same in every resample"
-TIE = 1e-12  # differences below this are rounding
 #: The columns that the measures rest on: the fewer cells, the less is drawn.
 TESTED = ("correct", "yes", "all_aligned", "knew", "abstained")
-Measured = Callable[[Floats], Floats]  # totals of combinations (B, combinations) → measures (measures, B)
-Pair = tuple[Comparison, pl.DataFrame, pl.DataFrame]
 
 
-def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
-    """Return the function from totals of combinations with these ``codes`` to measures, NaN where undefined."""
-    # Weights depend on the codes alone: the counts themselves may be empty.
-    size = len(next(iter(codes.values())))
-    counts = Counts(resampling.Patterns(np.zeros((1, size), np.int64), np.ones(1, np.int64)), codes)
+def measured(counts: Counts, names: Sequence[str]) -> Measured:
+    """Return the function from totals of the combinations of ``counts`` to measures ``(measures, B)``."""
     tables = {"type2": STUDY.weights(counts), "abstain": ABSTENTION.weights(counts)}
     hits, misses, alarms, rejections = tables["type2"].T
     shares = {
@@ -76,38 +63,37 @@ def measured(codes: Mapping[str, Ints], names: Sequence[str]) -> Measured:
 
 
 # --- which pairs --------------------------------------------------------------------------------------------------------
-def _answered(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if group.rows.height]
+def _answered(groups: Sequence[Group], *fields: str) -> Iterator[list[Group]]:
+    return together((group for group in groups if group.rows.height), *fields)
 
 
 def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models of each data set and condition."""
-    for own in together(_answered(groups), "condition"):
-        named = {group.model: group for group in own}
+    for own in _answered(groups, "condition"):
+        named, held = {group.model: group for group in own}, {"condition": own[0].condition}
         pairs = [(named[a], named[b]) for a, b in wanted if a in named and b in named]
-        measures, held = ONCE if asked_once(own[0].condition) else TWICE, {"condition": own[0].condition}
+        measures = ONCE if asked_once(own[0].condition) else TWICE
         yield from _compared(benchmark, "models_paired", pairs, measures, held)
 
 
 def between_languages(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the pairs of languages of each data set and model."""
-    for own in together((group for group in _answered(groups) if not asked_once(group.condition)), "model"):
+    for own in _answered([group for group in groups if not asked_once(group.condition)], "model"):
         pairs = list(combinations(own, 2))
         yield from _compared(benchmark, "languages_paired", pairs, TWICE, {"model": own[0].model})
 
 
 def twice_or_once(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield dual minus idk of each model of a data set."""
-    for own in together(_answered(groups), "model"):
+    for own in _answered(groups, "model"):
         named = {group.condition: group for group in own}
         if DUAL in named and IDK in named:
             pairs = [(named[DUAL], named[IDK])]
             yield from _compared(benchmark, "dual_idk", pairs, BOTH, {"model": own[0].model})
 
 
-# --- resamples ----------------------------------------------------------------------------------------------------------
 def _compared(
     benchmark: Any,
     family: str,
@@ -115,81 +101,25 @@ def _compared(
     measures: Sequence[str],
     held: Mapping[str, Any],
 ) -> Iterator[Comparison]:
-    """Yield a minus b per measure; pairs in which all answered the same questions are drawn together."""
-    alike: dict[frozenset[str], list[Pair]] = {}
+    """Yield a minus b per measure; pairs that share the same questions are drawn together."""
+    alike: dict[frozenset[str], list[tuple[Comparison, Group, Group]]] = {}
     for a, b in pairs:
         names = (a.condition, b.condition) if "model" in held else (a.model, b.model)
         first, second = frozenset(a.rows["item_id"]), frozenset(b.rows["item_id"])
         shared = first & second
-        row = Comparison(
-            family, "", *names, dataset=a.dataset, source=a.source, n=len(shared), **held,
-            note=lost_items(len(first), len(second), len(shared)),
-        )  # fmt: skip
+        note = lost_items(len(first), len(second), len(shared))
+        of: Any = {"dataset": a.dataset, "source": a.source, "n": len(shared), "note": note, **held}
+        alike.setdefault(shared, []).append((Comparison(family, "", *names, **of), a, b))
+    for shared, own in alike.items():
         if not shared:
-            yield from (replace(row, measure=name, status=NO_SHARED) for name in measures)
-        elif first == second:
-            alike.setdefault(shared, []).append((row, a.rows, b.rows))
-        else:
-            here = pl.col("item_id").is_in(list(shared))
-            yield from _on_shared_draws(
-                benchmark, [(row, a.rows.filter(here), b.rows.filter(here))], measures
-            )
-    for these in alike.values():
-        yield from _on_shared_draws(benchmark, these, measures)
-
-
-def _on_shared_draws(benchmark: Any, pairs: Sequence[Pair], measures: Sequence[str]) -> Iterator[Comparison]:
-    """Yield pairs that answered the same questions; every side is drawn and measured once for all of them."""
-    frames = list({id(frame): frame for _, *both in pairs for frame in both}.values())
-    place = {id(frame): number for number, frame in enumerate(frames)}
-    every = pl.concat([frame.select("cluster", *TESTED) for frame in frames])
-    cluster = every["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    n, side = int(cluster.max()) + 1, np.repeat(np.arange(len(frames)), [frame.height for frame in frames])
-    matrix, codes = counted(every, TESTED, side * n + cluster, n * len(frames))
-    tables = matrix.reshape(len(frames), n, -1).transpose(1, 0, 2)
-    of, first = measured(codes, measures), pairs[0][0]
-    rows = {(place[id(a)], place[id(b)]): row for row, a, b in pairs}
-    stream = benchmark.stream("shared items", first.dataset, first.family, first.condition)
-    for pair in shared_draws(tables, rows, N_DRAWS, stream, answered=tables.sum(axis=2) > 0):
-        (one, drawn_one), (two, drawn_two) = (
-            each.once("measures", lambda own: (of(own.observed)[:, 0], of(own.drawn))) for each in pair.sides
-        )
-        row = rows[pair.first, pair.second]
-        mine, theirs = (tables[:, at].astype(np.float64) for at in (pair.first, pair.second))
-        for each in _tested(row, measures, one - two, drawn_one - drawn_two):
-            if each.statistic is None or n > exact.MOST_SWAPPED:
-                yield each
-            else:  # resamples of a few questions make p too small: that of all exchanges
-                p = exact.paired_p(mine, theirs, partial(_of_items, measured(codes, [each.measure])))
-                yield replace(each, p=p, note=_said(exact.NOTE, row.note))
-
-
-def _of_items(of: Measured, items: Floats) -> Floats:
-    return of(items.sum(axis=1))[0]  # type: ignore[no-any-return]
-
-
-def _tested(row: Comparison, measures: Sequence[str], values: Floats, draws: Floats) -> Iterator[Comparison]:
-    """Yield a row per measure."""
-    found = resampling.differences(values.tolist(), draws, tolerance=TIE)
-    for name, value, each in zip(measures, values.tolist(), found, strict=True):
-        own = replace(row, measure=name)
-        # A number without an interval says why; one that is the same in every resample has no test but is no error.
-        if not np.isfinite(value):
-            yield replace(own, status=UNDEFINED)
-        elif row.n < 2 or each.low is None or each.high is None:
-            yield replace(own, value=value, status="single item" if row.n < 2 else OFTEN_UNDEFINED)
-        else:
-            own = replace(own, value=value, se=each.se, low=min(each.low, value), high=max(each.high, value))
-            if each.se is None or each.se <= TIE:
-                same = abs(value) <= TIE
-                yield replace(own, p=1.0, note=_said(SAME, row.note)) if same else replace(own, status=SAME)
-            else:
-                note = _said(f"paired item bootstrap, {each.usable_note}", row.note)
-                yield replace(own, statistic=each.statistic, p=each.p, note=note)
-
-
-def _said(*notes: str | None) -> str:
-    return "; ".join(each for each in notes if each)
+            yield from (replace(row, measure=name, status=NO_SHARED) for row, *_ in own for name in measures)
+            continue
+        sides = list({id(group): group for _, *both in own for group in both}.values())
+        place, here = {id(group): at for at, group in enumerate(sides)}, pl.col("item_id").is_in(list(shared))
+        tables, counts = tables_of([group.rows.filter(here) for group in sides], TESTED)
+        rows, first_row = {(place[id(a)], place[id(b)]): row for row, a, b in own}, own[0][0]
+        stream = benchmark.stream("shared items", first_row.dataset, family, first_row.condition)
+        yield from differences(rows, tables, measures, measured(counts, measures), stream)
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------

@@ -225,7 +225,7 @@ STEPS = (
         "items", "The questions, in every language they have, the same for every model, run and condition.", make_items,
         needs=("sources",), writes=Item, inputs=input_digests,
         checks={"mostly_answerable": Check(
-            "Nine in ten questions have an answer; the others count as wrong, and accuracy_answerable leaves them out."
+            "Nine in ten questions have an answer; the others count as wrong."
         )},
     ),
 )  # fmt: skip

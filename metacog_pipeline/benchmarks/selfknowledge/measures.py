@@ -9,8 +9,8 @@ hit_rate             H / n1
 false_alarm_rate     F / n0
 d_type2              z((H + ½) / (n1 + 1)) - z((F + ½) / (n0 + 1)): the headline
 c_type2              -½ of their sum: below 0, yes is said too often
-d_type2_clip         z(H / n1) - z(F / n0), rates kept 1e-4 from 0 and 1, as the
-                     published numbers are
+d_type2_reference    z(H / n1) - z(F / n0) by the published rules of reading, rates
+                     kept 1e-4 from 0 and 1, as the published numbers are
 ===================  ==============================================================
 
 Abstaining is signal detection over the same questions: signal are those the model did not know when asked for the answer
@@ -29,10 +29,9 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, Table, Unit
-from metacog_pipeline.benchmark.groups import Counts, Floats
-from metacog_pipeline.benchmark.measures import Where
+from metacog_pipeline.benchmark.groups import Floats
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
-from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
+from metacog_pipeline.scoring.measures import Compute, Detection, Resting, ratio, share
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
@@ -46,34 +45,11 @@ BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
 #: What is counted of a response: 0, 1 or nothing. ``knew``: right when asked for the answer, of a question asked once.
 CODED = (
-    "correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned", "answerable",
+    "correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """A table of signal detection: column and value of a signal, column and value of the response."""
-
-    signal: tuple[str, int]
-    response: tuple[str, int]
-
-    def weights(self, counts: Counts) -> Floats:
-        """Return weights ``(combinations, 4)``: hits, misses, false alarms, correct rejections."""
-        (of, present), (said, yes) = self.signal, self.response
-        cells = ((present, yes), (present, 1 - yes), (1 - present, yes), (1 - present, 1 - yes))
-        return np.column_stack([counts.where(**{of: there, said: each}) for there, each in cells])
-
-    def where(self, *cells: int) -> Where:
-        """Return what holds of the responses in the cells, all of them by default."""
-        (of, present), (said, yes) = self.signal, self.response
-        there = {1 - present if cell > 1 else present for cell in cells}
-        answer = {1 - yes if cell % 2 else yes for cell in cells}
-        sides = ((of, there), (said, answer))
-        return tuple((name, tuple(values) if len(values) == 1 else None) for name, values in sides)
-
-
 STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
-INCLUSION = Detection(("correct_inclusion", 1), ("yes", 1))
 REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
 ABSTENTION = Detection(("knew", 0), ("abstained", 1))
 
@@ -144,16 +120,6 @@ def _widened(name: str, found: Estimate, cells: Floats) -> Estimate:
     )  # fmt: skip
 
 
-def cells_share(top: tuple[int, ...], of: tuple[int, ...], why: str, rule: Detection = STUDY) -> Compute:
-    """Return the share of the cells ``of`` that are in ``top``: 0 hits, 1 misses, 2 false alarms, 3 rejections."""
-
-    def compute(group: Group) -> Estimate:
-        weights = rule.weights(group.counts)
-        return ratio(group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why)
-
-    return Resting(compute, rule.where(*of))
-
-
 def _invalid_share(group: Group) -> Estimate:
     return ratio(group.counts, 1 - group.counts.known("yes"), group.counts.known("correct"))
 
@@ -188,22 +154,17 @@ MEASURES: tuple[Measure, ...] = (
     _m("accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."),
     _m("accuracy_inclusion", "accuracy, published rule", share({"correct_inclusion": 1}),
        "The same where an accepted answer is any part of the reply, as published."),
-    _m("accuracy_answerable", "accuracy, answerable", share({"correct": 1}, only={"answerable": 1}),
-       "Accuracy on the items that have an accepted answer."),
     _m("yes_ratio", "yes", share({"yes": 1}), "Share of the answers that the model claims to know.", None),
-    _m("raw_alignment", "alignment", cells_share((0, 3), _ALL, NO_ITEMS), "Share of items on which right and yes agree."),
-    _m("yfr", "YFR", cells_share((2,), _YES, NEVER_YES), "Share of the yeses given to wrong answers.", False),
-    _m("nfr", "NFR", cells_share((1,), (1, 3), NEVER_NO), "Share of the noes given to right answers.", False),
-    _m("hit_rate", "hits", cells_share((0,), _RIGHT, ALL_WRONG), "Share of right answers that got a yes.", hit_rate=_HITS),
-    _m("false_alarm_rate", "false alarms", cells_share((2,), (2, 3), ALL_CORRECT),
+    _m("raw_alignment", "alignment", STUDY.share((0, 3), _ALL, NO_ITEMS), "Share of items on which right and yes agree."),
+    _m("yfr", "YFR", STUDY.share((2,), _YES, NEVER_YES), "Share of the yeses given to wrong answers.", False),
+    _m("nfr", "NFR", STUDY.share((1,), (1, 3), NEVER_NO), "Share of the noes given to right answers.", False),
+    _m("hit_rate", "hits", STUDY.share((0,), _RIGHT, ALL_WRONG), "Share of right answers that got a yes.", hit_rate=_HITS),
+    _m("false_alarm_rate", "false alarms", STUDY.share((2,), (2, 3), ALL_CORRECT),
        "Share of wrong answers that got a yes.", False),
     _d("d_type2", "d′", sensitivity("d"),
        "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all.", headline=True,
        paper="section 3, equation 2"),
     _d("c_type2", "c", sensitivity("c"), "Criterion: below 0 a model says yes too often, above 0 too seldom.", None),
-    _d("d_type2_clip", "d′, clipped", sensitivity("clip"), "d′ of rates kept 1e-4 from 0 and 1."),
-    _d("d_type2_inclusion", "d′, published matching", sensitivity("d", INCLUSION),
-       "d′ where an accepted answer is any part of the reply, as published.", right="correct_inclusion"),
     _d("d_type2_reference", "d′, published rules", sensitivity("clip", REFERENCE),
        "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
        paper="tables 1 to 7", right="correct_inclusion"),
@@ -213,15 +174,15 @@ MEASURES: tuple[Measure, ...] = (
        "Area under the type-2 ROC of D: chance that a right answer has more of it than a wrong one.", paper="figure 2"),
     _m("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", **_ONCE),
     _m("idk_rate", "abstains", share({"abstained": 1}), "Share of withheld answers.", None, **_ONCE),
-    _m("idk_alignment", "IDK align.", cells_share((0, 3), _ALL, NO_ITEMS),
+    _m("idk_alignment", "IDK align.", STUDY.share((0, 3), _ALL, NO_ITEMS),
        "Share of items on which right and not abstaining agree.", hit_rate=_ABSTAINED,
        **_ONCE),
     _m("all_alignment", "all align.", share({"all_aligned": 1}, why=_NO_DUAL),
        "Share of items on which right, yes under dual and not abstaining here are all the same.", **_BOTH),
-    _m("abstain_hits", "abstention hits", cells_share((0,), _RIGHT, "knew every answer, or " + _NO_DUAL, ABSTENTION),
+    _m("abstain_hits", "abstention hits", ABSTENTION.share((0,), _RIGHT, "knew every answer, or " + _NO_DUAL),
        "Share of withheld answers where the model did not know when asked for the answer.", hit_rate=_ABSTAINED, **_BOTH),
     _m("abstain_false_alarms", "abstention false alarms",
-       cells_share((2,), (2, 3), "knew no answer, or " + _NO_DUAL, ABSTENTION),
+       ABSTENTION.share((2,), (2, 3), "knew no answer, or " + _NO_DUAL),
        "Share of withheld answers where the model had known.", False, **_BOTH),
     _d("abstain_d", "IDK d′", sensitivity("d", ABSTENTION),
        "d′ of abstaining: how far it goes with not having known; 0 is not at all.", **_BOTH),

@@ -93,10 +93,11 @@ def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default
 
 
 # --- how sure a yes is --------------------------------------------------------------------------------------------------
-# How tokens spell a yes and a no next to the words of the prompt.
+# Spellings of yes and of no besides those of the prompts and of English.
 _SPELLINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "ko": (("네",), ("아니오",)), "es": (("si",), ()),
-}  # fmt: skip
+    "ko": (("네",), ("아니오",)),
+    "es": (("Si",), ()),
+}
 
 
 def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float | None:
@@ -108,32 +109,25 @@ def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float
     token = next((each for each in tokens if bare(each.token)), None)
     if token is None or yes is None:
         return None
-    known = {text: logprob for text, logprob in token.top if not math.isnan(logprob)}
-    listed = {**({} if math.isnan(token.logprob) else {token.token: token.logprob}), **known}
-    logs: dict[int, list[float]] = {0: [], 1: []}
-    for text, logprob in listed.items():
+    listed = {text: min(math.exp(log), 1.0) for text, log in token.top if not math.isnan(log)}
+    least = min(listed.values(), default=1.0)
+    if not math.isnan(token.logprob):
+        listed.setdefault(token.token, min(math.exp(token.logprob), 1.0))
+    mass: dict[int, list[float]] = {0: [], 1: []}
+    for text, chance in listed.items():
         side = yes if text == token.token else _side(bare(text).casefold(), language)
         if side is not None:
-            logs[side].append(min(logprob, 0.0))
-    rest = 1.0 - sum(math.exp(min(each, 0.0)) for each in listed.values())
-    unlisted = min([math.log(rest) if rest > 0 else -math.inf, *known.values()])
-    no, yes_too = (_log_sum(logs[side] or [unlisted]) for side in (0, 1))
-    if max(no, yes_too) == -math.inf:
-        return None
-    x = yes_too - no  # the logistic function, without overflow on either side
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
-
-
-def _log_sum(logs: Sequence[float]) -> float:
-    top = max(logs)
-    return top if top == -math.inf else top + math.log(sum(math.exp(each - top) for each in logs))
+            mass[side].append(chance)
+    unlisted = min(max(1.0 - sum(listed.values()), 0.0), least)
+    no, sure = (sum(mass[side]) if mass[side] else unlisted for side in (0, 1))
+    return sure / (no + sure) if no + sure > 0 else None
 
 
 def _side(word: str, language: str) -> Flag:
     """Return 1 for a spelling of yes, 0 for one of no, in the language or in English; Korean ones in pieces too."""
-    for side in (1, 0):
-        more = _SPELLINGS.get(language, ((), ()))[1 - side]
-        for each in (YES_NO[language][1 - side], YES_NO["en"][1 - side], *more):
+    own = zip(YES_NO[language], YES_NO["en"], _SPELLINGS.get(language, ((), ())), strict=True)
+    for side, (here, english, more) in zip((1, 0), own, strict=True):
+        for each in (here, english, *more):
             if word == each.casefold() or ("가" <= word[:1] <= "힣" and each.startswith(word)):
                 return side
     return None
@@ -192,8 +186,9 @@ def read_response(
         item.split, language, item.question_id or None, item.event_id or None, int(bool(accepted)), matching=rule,
         yes_no=yes_no, wording=wording,
     )  # fmt: skip
+    ends = {step: ended(calls.get(step)) for step in steps}
     # A refusal is a whole reply: it is scored, where a cut or failed one is not.
-    whole = {step for step in steps if (end := ended(calls.get(step))) is None or end[0] == REFUSED}
+    whole = {step for step, end in ends.items() if end is None or end[0] == REFUSED}
     found, first = {}, steps[0]
     response.output, response.truncated = _kept(calls, first)
     if first in whole:
@@ -209,16 +204,18 @@ def read_response(
         response.meta_output, response.meta_truncated = _kept(calls, META)
         if META in whole:
             found[META] = _read_meta(response, calls)
-    response.status, response.reason = _status(response, calls, steps, found)
+    response.status, response.reason = _status(response, ends, found)
     return response
 
 
 def _kept(calls: Calls, step: str) -> tuple[str | None, Flag]:
     """Return the text of a reply, and whether it was cut."""
     call = calls.get(step)
-    if call is None or call.status == "failed":
-        return None, None
-    return call.text, int(call.status == "truncated")
+    return (
+        (None, None)
+        if call is None or call.status == "failed"
+        else (call.text, int(call.status == "truncated"))
+    )
 
 
 def _read_meta(response: Response, calls: Calls) -> Reading:
@@ -227,28 +224,25 @@ def _read_meta(response: Response, calls: Calls) -> Reading:
     response.yes_reference = int(rules.says_yes(spoken(calls[META].text), response.language))
     ours = 0 if (found := known(reading)) is None and calls[META].status == "refused" else found
     response.yes = response.yes_reference if response.yes_no == "reference" else ours
-    response.confidence = certainty(
-        reading_calls.said_with(calls, META, reading, "answer"), ours, response.language
-    )
+    tokens = reading_calls.said_with(calls, META, reading, "answer")
+    response.confidence = certainty(tokens, ours, response.language)
     return reading
 
 
 def _status(
-    response: Response, calls: Calls, steps: Sequence[str], found: Mapping[str, Reading]
+    response: Response, ends: Mapping[str, tuple[str, str] | None], found: Mapping[str, Reading]
 ) -> tuple[str, str | None]:
-    """Return the status of the row and why it is not ok."""
-    lost = [(step, ended(calls.get(step))) for step in steps]
-    # What was not answered comes first: it makes the row incomplete, which a refusal does not.
-    for step, end in lost:
+    """Return the status of the row and why it is not ok: what was not answered comes first, for it is not scored."""
+    for step, end in ends.items():
         if end is not None and end[0] != REFUSED:
             return end[0], f"{step}: {end[1]}"
-    for step, end in lost:
+    for step, end in ends.items():
         if end is not None:
             return REFUSED, f"{step}: {end[1]}"
-        status = {"refused": REFUSED, "truncated": TOO_LONG}.get(found[step].status)
-        if status is not None:
-            return status, f"{step}: {why(found[step]['answer'], 'answer')}"
-    if META in steps and response.yes is None:
+        status_of = {"refused": REFUSED, "truncated": TOO_LONG}.get(found[step].status)
+        if status_of is not None:
+            return status_of, f"{step}: {why(found[step]['answer'], 'answer')}"
+    if META in ends and response.yes is None:
         return "meta_invalid", f"meta: {why(found[META]['answer'], 'yes or no')}"
     return "ok", None
 
@@ -339,10 +333,9 @@ class Rows(RowRules):
     }
     made_by: ClassVar = {"answer": DIRECT, "knows": META}
     usual: ClassVar = {
-        **{
-            step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
-            for step in (DIRECT, META, IDK)
-        },
+        step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
+        for step in (DIRECT, META, IDK)
+    } | {
         "key": (
             "key",
             "gold",
@@ -352,7 +345,7 @@ class Rows(RowRules):
             "correct_answer",
             "ground_truth",
             "target",
-        ),
+        )
     }
 
     def questions(self, item: Item) -> Iterable[str]:

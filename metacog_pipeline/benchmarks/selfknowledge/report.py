@@ -62,23 +62,16 @@ BOARD = Board(
 )  # fmt: skip
 
 # --- tables of the study's own ------------------------------------------------------------------------------------------
-_Columns = tuple[exhibits.Column, ...]
-
-
-def _columns(named: Mapping[str, str]) -> _Columns:
-    return tuple(exhibits.Column(label, "", name) for name, label in named.items())
-
-
-_TWICE = _columns({
-    "d_type2": "d′", "c_type2": "c", "d_type2_inclusion": "d′, published matching",
-    "d_type2_reference": "d′, published rules", "auroc2": "AUROC2", "accuracy": "accuracy",
-    "accuracy_inclusion": "accuracy, published matching", "yes_ratio": "yes", "hit_rate": "yes when right",
-    "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail", "nfr": "noes that fail", "invalid_share": "neither",
-})  # fmt: skip
-_ABSTAINS = _columns({
+_TWICE = {
+    "d_type2": "d′", "c_type2": "c", "d_type2_reference": "d′, published rules", "auroc2": "AUROC2",
+    "accuracy": "accuracy", "accuracy_inclusion": "accuracy, published matching", "yes_ratio": "yes",
+    "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail", "nfr": "noes that fail",
+    "invalid_share": "neither",
+}  # fmt: skip
+_ABSTAINS = {
     "abstain_d": "d′", "abstain_c": "c", "abstain_hits": "abstains, not known", "abstain_false_alarms": "abstains, known",
     "idk_rate": "abstains", "idk_accuracy": "accuracy", "idk_alignment": "alignment", "all_alignment": "all alignment",
-})  # fmt: skip
+}  # fmt: skip
 _D = (
     "d′: z(yes when right) - z(yes when wrong), half an item added to either side; 0: a yes says nothing about the "
     "answer. c: below 0 the model says yes too often. Published matching: an accepted answer is any part of the reply; "
@@ -92,34 +85,25 @@ _ONCE = (
 )
 
 
-def _own(home: Home, columns: _Columns, where: str, said: str) -> Markup:
-    """Return a table per world of the study's values."""
-    found = exhibits.own(home, _NAME, [each.measure for each in columns], where)
-    heads = ("model", "condition", *(each.label for each in columns))
+def _own(home: Home, named: Mapping[str, str], where: str, said: str) -> Markup:
+    """Return a table per world of the study's values of the ``named`` measures."""
     made = Markup()
-    for title, groups in found.items():
+    for title, groups in exhibits.own(home, _NAME, named, where).items():
         body = [
             (model, condition, *(
-                pieces.interval(own.value, own.low, own.high, low_n=own.low_n)
-                if (own := values.get(each.measure)) else None
-                for each in columns
+                pieces.interval(one.value, one.low, one.high, low_n=one.low_n) if (one := found.get(name)) else None
+                for name in named
             ))
-            for (model, _, condition), values in groups.items()
+            for (model, _, condition), found in groups.items()
         ]  # fmt: skip
-        made += pieces.table(heads, body, f"{title}: {said}")
+        made += pieces.table(("model", "condition", *named.values()), body, f"{title}: {said}")
     return made
 
 
 def sensitivity(home: Home) -> Markup:
     """Return how far a yes goes with being right, and which answers get a yes."""
-    dual = "starts_with(condition, 'dual')"
-    found = exhibits.own(home, _NAME, ["d_type2"], dual)
-    drawn = exhibits.forests(
-        [], found, _TWICE[:1], x="d′ of type 2", n="", method="", name_of=lambda key: f"{key[0]}, {key[2]}"
-    )
-    return pieces.paragraph(_D, "soft") + pieces.joined(
-        [*drawn, _own(home, _TWICE, dual, "asked twice")], _NOTHING
-    )
+    found = _own(home, _TWICE, "starts_with(condition, 'dual')", "asked twice")
+    return pieces.paragraph(_D, "soft") + (found or pieces.paragraph(_NOTHING))
 
 
 def asked_once(home: Home, where: str = "not starts_with(condition, 'dual')") -> Markup:
@@ -142,28 +126,29 @@ def curves(home: Home) -> Markup:
     rocs, densities = [], []
     for title, found in pieces.by_world(rows(home, _CURVES)):
         for condition, own in groupby(found, key=lambda row: row[1]):
-            here = list(own)
-            n = pieces.counted({row[6] for row in here if row[3] in ("roc", "said")})
             series: dict[str, dict[str, Pairs]] = {}
-            for _, _, model, curve, x, y, _ in here:
+            numbers = set()
+            for _, _, model, curve, x, y, n in own:
                 series.setdefault(model, {}).setdefault(curve, []).append((x, y))
-            rocs.append(
-                pieces.figure(
-                    roc_figure(series), f"{title}, {condition}: marks are the spoken yes, lines the graded one.", n=n,
-                    method="shares above every degree of yes, without intervals",
-                )
-            )  # fmt: skip
+                numbers |= {n} if curve in ("roc", "said") else set()
+            held = {
+                "n": pieces.counted(numbers),
+                "method": "shares above every degree of yes, without intervals",
+            }
+            said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
+            rocs.append(pieces.figure(roc_figure(series), said, **held))
+            held["method"] = "histograms over bins of equal width"
+            graded = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()]
             drawn = [
                 pieces.figure(
-                    density_figure(each, f"confidence of {model}, {condition}"),
-                    f"{model}, {condition}: D; each area is 1.", n=n, method="histograms over bins of equal width",
+                    density_figure(series[name], f"confidence of {name}, {condition}"),
+                    f"{name}, {condition}: D; each area is 1.", **held,
                 )
-                for model, each in list(series.items())[:MOST_DENSITIES]
-                if "correct" in each and "wrong" in each
+                for name in graded[:MOST_DENSITIES]
             ]  # fmt: skip
             if drawn:
-                said = f"{title}: densities of confidence, {condition}"
-                densities.append(pieces.folded(said, pieces.grid(drawn)))
+                about = f"{title}: densities of confidence, {condition}"
+                densities.append(pieces.folded(about, pieces.grid(drawn)))
     return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
@@ -187,6 +172,8 @@ def density_figure(own: Mapping[str, Pairs], name: str) -> str:
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
     return finished(plot, "P(yes) / (P(yes) + P(no))", "density", name)
 
+
+_Columns = tuple[exhibits.Column, ...]
 
 # --- the paper ----------------------------------------------------------------------------------------------------------
 _VARIANTS = {
@@ -217,7 +204,6 @@ _TWO = (
     _percent("alignment asked once", "idk_alignment", "idk_alignment"),
     _percent("all alignment", "all_alignment", "all_alignment"),
 )
-_ASKED = {"table_3": "1797", "table_6": "2032 to 3996", "table_7": "10000"}
 
 
 def paper_table(
@@ -228,22 +214,13 @@ def paper_table(
     where: str,
     key_of: Callable[[Key], tuple[str, ...]],
 ) -> Markup:
-    """Return a printed table, and the first of its measures as a figure, with the study's own values next to it."""
+    """Return a printed table with the study's own values next to it."""
     printed = []
     for row in exhibits.printed(_NAME, stem):
         size = f"Qwen2.5 {row['size']}" if row.get("size") else "not stated"
         printed.append({**row, "variant": _VARIANTS[row["variant"]], "size": size})
     found = exhibits.own(home, _NAME, [column.measure for column in columns], where)
-    made = exhibits.tables(_NAME, found, printed, columns, keys=keys, key_of=key_of)
-    first = [next(column for column in columns if column.measure)]
-    drawn = exhibits.of_printed(printed, first, lambda row: ", ".join(row[name] for name in keys))
-    n = f"n = {_ASKED.get(stem, '17944')} questions"
-    return made + pieces.grid(
-        exhibits.forests(
-            drawn, found, first, x=first[0].label, n=n, method="no interval printed",
-            name_of=lambda key: ", ".join(key_of(key)),
-        )
-    )  # fmt: skip
+    return exhibits.tables(_NAME, found, printed, columns, keys=keys, key_of=key_of)
 
 
 def figure_2(home: Home) -> Markup:
@@ -253,50 +230,35 @@ def figure_2(home: Home) -> Markup:
         (f"Qwen2.5 {row['size']}", {label: Point(float(row[name])) for label, name in steps.items()})
         for row in exhibits.printed(_NAME, "figure_2")
     ]
-    columns, n, method = (
-        [exhibits.Column(label) for label in steps],
-        "n = 17944 questions",
-        "no interval printed",
-    )
-    drawn = exhibits.forests(printed, {}, columns, x="area under the type-2 ROC", n=n, method=method)
-    return pieces.grid(drawn) + curves(home)
+    columns, n = [exhibits.Column(label) for label in steps], "n = 17944 questions"
+    x, method = "area under the type-2 ROC", "no interval printed"
+    return pieces.grid(exhibits.forests(printed, {}, columns, x=x, n=n, method=method)) + curves(home)
 
 
 def patched(home: Home, side: str) -> Markup:
     """Return d′ and alignment of models that keep a share of the weight changes: of the text, and of the study's own."""
     made = Markup()
     if side == "top":
-        found: dict[str, dict[str, str]] = {}
+        found: dict[str, list[object]] = {}
         for row in exhibits.printed(_NAME, "claims"):
-            found.setdefault(row["subject"], {})[row["quantity"]] = row["value"]
-        heads = {
-            "d_prime": "d′",
-            "raw_alignment_pct": "raw alignment, %",
-            "share_of_gain_pct": "of the whole gain, %",
-        }
-        body = [
-            (subject, *(pieces.exact(own.get(name, "")) for name in heads)) for subject, own in found.items()
-        ]
-        made += pieces.table(("changes kept", *heads.values()), body, PRINTED)
+            found.setdefault(row["subject"], []).append(f"{row['quantity'].replace('_', ' ')} {row['value']}")
+        made += pieces.table(
+            ("changes kept", "stated"), [(k, "; ".join(map(str, v))) for k, v in found.items()], PRINTED
+        )
     file = home.training / "patching.parquet"
     if not file.exists():
         return made or pieces.paragraph(_NOTHING, "soft")
     import polars as pl
 
     drawn, points = ("d_type2", "raw_alignment"), dict[str, dict[str, Point]]()
-    own = (
-        pl.read_parquet(file, glob=False)
-        .filter(pl.col("measure").is_in(drawn), side=side)
-        .drop_nulls("estimate")
-    )
-    for share, name, *ends in (
-        own.sort("share").select("share", "measure", "estimate", "low", "high").iter_rows()
-    ):
+    own = pl.read_parquet(file, glob=False).filter(pl.col("measure").is_in(drawn), side=side)
+    listed = own.drop_nulls("estimate").sort("share").select("share", "measure", "estimate", "low", "high")
+    for share, name, *ends in listed.iter_rows():
         points.setdefault(f"{share:.0%}", {})[name] = Point(*ends)
     said = f"the study's trained model with a share of its weight changes, from the {side}"
-    columns = [exhibits.Column(name) for name in drawn]
-    n, method = "the questions held out", "item bootstrap"
-    return made + pieces.grid(exhibits.forests(list(points.items()), {}, columns, x=said, n=n, method=method))
+    columns, n = [exhibits.Column(name) for name in drawn], "the questions held out"
+    figures = exhibits.forests(list(points.items()), {}, columns, x=said, n=n, method="item bootstrap")
+    return made + pieces.grid(figures)
 
 
 SECTIONS = (

@@ -8,7 +8,6 @@ Richard Servajean, Philippe Servajean: "Measuring the metacognition of AI" (2026
 ``items``       the item, its sources, and how the three tasks are made
 ``prompts``     the words, and the one call an item takes
 ``read``        reading a reply, and rows of answers made elsewhere
-``counts``      responses of a group counted over stimulus, response and confidence
 ``measures``    d′, c, meta-d′ by maximum likelihood and by posterior, confidence
 ``contrasts``   tests between conditions, models and tasks
 ``published``   the printed numbers computed again from the published counts, and the verdicts of the text

@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.signaldetection import prompts, published, read
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.items import SOURCES, STEPS, wanted
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
-from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
+from metacog_pipeline.benchmarks.signaldetection.measures import CODED, MEASURES, rated, with_cells
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
@@ -38,6 +38,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     unreadable = read.UNREADABLE
     grouped_by = ("task",)
     sources = tuple(each.declared for each in SOURCES.values())
+    coded = CODED
     measures = MEASURES
     contrasts = CONTRASTS
     questions = QUESTIONS
@@ -47,7 +48,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1") | {
         Stage.PARSING: "4",
-        Stage.SCORING: "8",
+        Stage.SCORING: "9",
     }
 
     def construction(self) -> tuple[Step, ...]:
@@ -101,6 +102,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
 
     def again(self, item: Trial, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
         return read.again(self.parse(item, condition, calls), self._ratings(condition))
+
+    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+        return with_cells(responses, self.wording.ratings)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         steps = self.wording.ratings - 1

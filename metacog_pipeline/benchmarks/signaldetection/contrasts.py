@@ -7,7 +7,7 @@ on the items both answered; measured and simulated models are never compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -17,25 +17,28 @@ import numpy as np
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmark.groups import together
-from metacog_pipeline.benchmarks.signaldetection import counts as counting
-from metacog_pipeline.benchmarks.signaldetection.counts import UNANSWERED, Counts, Grid, counts_of, numbered
+from metacog_pipeline.benchmarks.signaldetection import measures
 from metacog_pipeline.benchmarks.signaldetection.measures import (
+    CODED,
     META_D,
+    TRIALS,
+    TYPE1,
     Fitted,
+    Trials,
     fitted,
     meta_d_draws,
-    no_confidence,
+    no_meta_d,
     no_type1,
-    point_meta_d,
     rated,
+    trials_of,
     type1_draws,
 )
-from metacog_pipeline.stats import decisions, exact, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.scoring.paired_tests import differences as paired_differences
+from metacog_pipeline.scoring.paired_tests import joined, tables_of
+from metacog_pipeline.stats import decisions, resampling
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.population import population_efficiency
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
-from metacog_pipeline.stats.item_influences import QUANTITIES, ItemInfluences, item_influences
-from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
+from metacog_pipeline.stats.item_influences import QUANTITIES, item_influences
 
 Bound = Benchmark[Any, Any, Any]
 Wanted = Collection[tuple[str, str]]
@@ -47,23 +50,7 @@ OPTIMAL = "optimal (M-ratio 1)"
 LEAST_MODELS = 3  # of a group fit: two models say nothing of a population
 
 
-def _joined(*notes: str | None) -> str | None:
-    return "; ".join(each for each in notes if each) or None
-
-
 # --- criteria under risk ------------------------------------------------------------------------------------------------
-def influences_of(counts: Counts, item: Ints, n_items: int) -> ItemInfluences:
-    """Return the influences of the items of a group, no value where it has no d′; ``item`` numbers those of all groups."""
-    table = np.zeros((n_items, counts.grid.places))
-    table[item, counts.place] = counts.number
-    found = item_influences(*counts.grid.outcomes(table))
-    return found if _no_d(counts) is None else replace(found, value=np.full(3, np.nan))
-
-
-def _no_d(counts: Counts) -> str | None:
-    return no_type1(*map(float, counts.grid.outcomes(counts.totals)))
-
-
 def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False) -> Iterator[Comparison]:
     """Yield c, d′ and c′ of two risk conditions of a model and task: that of the higher predicted c minus the other.
 
@@ -71,33 +58,32 @@ def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False)
     conditions as independent, as published; ``criterion_paired`` knows what they have in common item by item.
     """
     for own in together([each for each in groups if each.complete and each.condition in RISKS]):
-        counts = [counts_of(group) for group in own]
-        items, n_items = numbered(counts)
-        moved = [influences_of(each, item, n_items) for each, item in zip(counts, items, strict=True)]
-        subjects, conditions = [(g.task or "", g.model) for g in own], [g.condition for g in own]
-        rows, differences, variances = [], [], []
-        for i, j in np.column_stack(decisions.condition_pairs(subjects, conditions, RISKS)).tolist():
-            one, two, note, why = moved[i], moved[j], None, _no_d(counts[i]) or _no_d(counts[j])
-            n, variance = counts[i].n_readable + counts[j].n_readable, one.variance + two.variance
-            if paired:
-                common = (one.influence * two.influence).sum(axis=0)
-                n, variance = int(one.answered @ two.answered), np.maximum(variance - 2 * common, 0.0)
-                if n == 0 and why is None:
-                    continue  # without a shared item there is nothing to pair
-                r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
-                if np.isfinite(r):
-                    note = f"c of the two conditions correlates {r:.2f} over shared items"
-            differences.append(two.value - one.value)
-            variances.append(variance)
-            rows.append(
-                Comparison(
-                    "criterion_paired" if paired else "criterion_z", "", own[j].condition, own[i].condition,
-                    dataset=own[i].dataset, source=own[i].source, task=own[i].task, model=own[i].model, n=n, note=note,
-                    status=why or "ok",
-                )
-            )  # fmt: skip
-        if rows:
+        found = [each for subject in together(own, "task", "model") for each in _moved(subject, paired)]
+        if found:
+            rows, differences, variances = zip(*found, strict=True)
             yield from shifts(rows, np.array(differences), np.sqrt(variances))
+
+
+def _moved(groups: Sequence[Group], paired: bool) -> Iterator[tuple[Comparison, Floats, Floats]]:
+    """Yield an empty row, the differences of `QUANTITIES` and their variances for the pairs of a model's conditions."""
+    tables, counts = tables_of([group.rows for group in groups], CODED)
+    outcomes = tables @ TRIALS.weights(counts)
+    moved = [item_influences(*outcomes[:, at].T) for at in range(len(groups))]
+    totals, conditions = outcomes.sum(axis=0).tolist(), [group.condition for group in groups]
+    for i, j in np.column_stack(decisions.condition_pairs([0] * len(groups), conditions, RISKS)).tolist():
+        one, two, note, why = moved[i], moved[j], None, no_type1(*totals[i]) or no_type1(*totals[j])
+        n, variance = int(sum(totals[i]) + sum(totals[j])), one.variance + two.variance
+        if paired:
+            common = (one.influence * two.influence).sum(axis=0)
+            n, variance = int(one.answered @ two.answered), np.maximum(variance - 2 * common, 0.0)
+            if n == 0 and why is None:
+                continue  # without a shared item there is nothing to pair
+            r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
+            note = f"c of the two conditions correlates {r:.2f} over shared items" if np.isfinite(r) else None
+        held = {name: getattr(groups[i], name) for name in ("dataset", "source", "task", "model")}
+        family = "criterion_paired" if paired else "criterion_z"
+        row = Comparison(family, "", conditions[j], conditions[i], n=n, note=note, status=why or "ok", **held)
+        yield row, two.value - one.value if why is None else np.full(3, np.nan), variance
 
 
 def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterator[Comparison]:
@@ -124,7 +110,7 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
             if status == "ok":
                 verdict = str(own.verdict[k])
                 examined = "d′ moved too" if own.examined[k] else "d′ did not move: c says the same"
-                note = _joined(note, examined if name == "c_prime" else None)
+                note = joined(note, examined if name == "c_prime" else None)
             status = row.status if row.status != "ok" else status
             yield replace(row, measure=name, **plain, status=status, verdict=verdict, note=note)
 
@@ -203,115 +189,43 @@ def populations(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
 
 
 # --- two models on the items both answered ------------------------------------------------------------------------------
-NO_SHARED, SAME = "no shared items", "the same in every resample"
-_ROUNDING = 1e-12
-Value = tuple[float, Floats, str | None]  # value, resamples, why there is none
-
-
 def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
     """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
 
     Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-    their difference alone. p is that of 10,000 resamples. Meta-d′ and M-ratio are fitted again in 1,000 of them; there p is
-    Wald's, the error being the width of the percentile interval over 3.92 (M-ratios have tails that a standard deviation
-    would follow). Accuracy and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
+    their difference alone. p is that of 10,000 resamples. A fit costs a thousand times a rate, so meta-d′ and M-ratio are
+    fitted again in 1,000 of them; there p is Wald's (M-ratios have tails that a standard deviation would follow). Accuracy
+    and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
     """
     for own in together([group for group in groups if group.rows.height], "task", "condition"):
-        place = {group.model: number for number, group in enumerate(own)}
-        if pairs := [(place[a], place[b]) for a, b in wanted if a in place and b in place]:
-            yield from _paired(benchmark, own, pairs)
+        place, first = {group.model: at for at, group in enumerate(own)}, own[0]
+        tables, counts = tables_of([group.rows for group in own], CODED)
+        held = {name: getattr(first, name) for name in ("dataset", "task", "condition", "source")}
+        rows, here = {}, tables.sum(axis=2) > 0
+        for i, j in ((place[a], place[b]) for a, b in wanted if a in place and b in place):
+            n = int((here[:, i] & here[:, j]).sum())
+            note = lost_items(int(here[:, i].sum()), int(here[:, j].sum()), n)
+            rows[i, j] = Comparison("models_paired", "", own[i].model, own[j].model, n=n, note=note, **held)
+        stream = benchmark.stream("paired", first.dataset, first.task, first.condition)
+        trials = replace(trials_of(first), counts=counts)
 
+        def type1(totals: Floats, trials: Trials = trials) -> Floats:
+            made = type1_draws(*trials.outcomes(totals))
+            return np.stack([made[name] for name in TYPE1[:2]])
 
-def _paired(
-    benchmark: Bound, groups: Sequence[Group], pairs: Sequence[tuple[int, int]]
-) -> Iterator[Comparison]:
-    """Yield the rows of the models of one source, data set, task and condition, complete or not."""
-    counts, first = [counts_of(group) for group in groups], groups[0]
-    grid, tables = counts[0].grid, tables_of(counts)
-    draws = partial(
-        shared_draws, wanted=pairs, n_draws=resampling.N_TESTED, answered=tables.any(axis=2),
-        stream=benchmark.stream("paired", first.dataset, first.task, first.condition),
-    )  # fmt: skip
-    outcomes = np.stack(grid.outcomes(tables.astype(np.float64)), axis=2).astype(np.int64)
-    families: list[tuple[Iterator[Pair], Callable[[Side], Mapping[str, Value]]]] = [(draws(outcomes), _type1)]
-    # A fit costs a thousand times a rate, so it is made in the first resamples only.
-    if rated(first.condition):
-        families.append((draws(tables, kept=counting.N_BOOT), partial(_fits, grid)))
-    for drawn, measured in families:
-        for pair in drawn:
-            a, b = groups[pair.first], groups[pair.second]
-            lost = lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-            row = Comparison(
-                "models_paired", "", a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition,
-                source=a.source, n=pair.n_items, note=lost,
-            )  # fmt: skip
-            one, two = (side.once("measured", measured) for side in pair.sides)
-            both = tables[:, [pair.first, pair.second]]
-            for name in one:
-                yield _exact(grid, both, _difference(replace(row, measure=name), one[name], two[name]))
+        def type2(totals: Floats, trials: Trials = trials) -> Floats:
+            made = meta_d_draws(trials.rated(totals))
+            return np.stack([made[name] for name in META_D])
 
+        def lacking(name: str, totals: Floats, trials: Trials = trials) -> str | None:
+            if name in META_D:
+                return no_meta_d(trials.rated(totals[None]))
+            return no_type1(*map(float, trials.outcomes(totals)))
 
-def tables_of(counts: Sequence[Counts]) -> Ints:
-    """Return the answers of several models, items × models × places: the same row is the same item."""
-    numbers, n = numbered(counts)
-    grid = counts[0].grid
-    tables = np.zeros((n, len(counts), grid.places), dtype=np.int64)
-    for model, (each, item) in enumerate(zip(counts, numbers, strict=True)):
-        tables[item, model, each.place] = each.number  # an item is once at each place
-    tables[:, :, grid.response == UNANSWERED] = 0
-    return tables
-
-
-def _type1(side: Side) -> Mapping[str, Value]:
-    found = type1_draws(*side.sample.T)
-    why = no_type1(*map(float, side.observed[0]))
-    return {name: (float(found[name][0]), found[name][1:], why) for name in ("d", "c")}
-
-
-def _fits(grid: Grid, side: Side) -> Mapping[str, Value]:
-    why = no_confidence(grid.rated(side.observed))[1]
-    if why is not None:
-        return dict.fromkeys(META_D, (np.nan, side.drawn[:, 0], why))
-    drawn = meta_d_draws(grid, side.drawn)
-    # A fit may have no number though its resamples have: d′ of exactly 0 leaves none.
-    return {
-        name: (value, drawn[name], None if np.isfinite(value) else why)
-        for name, (value, why) in point_meta_d(grid, side.observed[0]).items()
-    }
-
-
-def _difference(row: Comparison, one: Value, two: Value) -> Comparison:
-    """Return ``row`` with the difference of two models."""
-    why = (one[2] or two[2]) if row.n else NO_SHARED
-    if why is not None:
-        return replace(row, status=why)
-    found = resampling.difference(
-        one[0] - two[0], one[1] - two[1], "percentile", tolerance=_ROUNDING, wald=row.measure in META_D
-    )
-    if found.low is None:
-        return replace(row, value=found.value, status=OFTEN_UNDEFINED)
-    row = replace(
-        row, value=found.value, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p
-    )  # fmt: skip
-    if found.statistic is None:
-        return replace(row, status=SAME) if found.p is None else replace(row, note=_joined(SAME, row.note))
-    return replace(row, note=_joined(f"paired item bootstrap, {found.usable_note}", row.note))
-
-
-def _exact(grid: Grid, both: Ints, row: Comparison) -> Comparison:
-    """Return ``row`` with the p of all exchanges where there are few items: resamples of a few make it too small."""
-    if row.statistic is None or row.n > exact.MOST_SWAPPED:
-        return row
-
-    def statistic(items: Floats) -> Floats:
-        totals = items.sum(axis=1)
-        found = meta_d_draws(grid, totals) if row.measure in META_D else type1_draws(*grid.outcomes(totals))
-        return found[row.measure]
-
-    answered = np.asarray(both.any(axis=2)).all(axis=1)
-    shared = both[answered].astype(np.float64)
-    p = exact.paired_p(shared[:, 0], shared[:, 1], statistic)
-    return replace(row, p=p, note=_joined(exact.NOTE, row.note))
+        yield from paired_differences(rows, tables, TYPE1[:2], type1, stream, undefined=lacking)
+        if rated(first.condition):
+            kept = measures.N_BOOT
+            yield from paired_differences(rows, tables, META_D, type2, stream, undefined=lacking, kept=kept)
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------

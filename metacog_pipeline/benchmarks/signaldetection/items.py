@@ -201,10 +201,6 @@ def _sample(name: str) -> Path:
     return shipped("data", "signaldetection", "sample", _SAMPLE_FILES[name])
 
 
-def _read_sample(name: str) -> Texts:
-    return read_table(_sample(name), _sample(name).stem)
-
-
 def input_digests(benchmark: Bound) -> dict[str, str]:
     """Return the SHA-256 of every file the items are built from; a source that is not fetched is left out."""
     names = wanted(benchmark.settings.tasks)
@@ -217,20 +213,17 @@ def texts_of(benchmark: Bound) -> dict[str, Texts]:
     """Return the sources by name, verified; SourceError where one is missing or not the pinned one."""
     names, home = wanted(benchmark.settings.tasks), benchmark.context.home
     if benchmark.settings.dataset == "sample":
-        return {name: _read_sample(name) for name in names}
+        return {name: read_table(_sample(name), _sample(name).stem) for name in names}
     return {name: _READ[name](SOURCES[name].load(home), name) for name in names}
 
 
 def bring_sources(benchmark: Bound, inputs: Inputs) -> Made:
     """Bring the texts that the study's tasks need home."""
-    origin = source_files.brought(SOURCES, benchmark)
-    read = texts_of(benchmark).values()
-    rows = [
-        {"source": each.name, "label": label, "sentence": sentence}
-        for each in read
-        for label, sentence in zip(each.labels[:5], each.sentences[:5], strict=True)
+    origin, read = source_files.brought(SOURCES, benchmark), texts_of(benchmark).values()
+    first = [
+        pl.DataFrame({"source": t.name, "label": t.labels[:5], "sentence": t.sentences[:5]}) for t in read
     ]
-    return Made(frame=pl.DataFrame(rows), facts={"origin": origin, "sentences": sum(map(len, read))})
+    return Made(frame=pl.concat(first), facts={"origin": origin, "sentences": sum(map(len, read))})
 
 
 def make_items(benchmark: Bound, inputs: Inputs) -> Made:
@@ -259,5 +252,5 @@ STEPS = (
 
 def sample_items(seed: int = 0) -> list[Item]:
     """Return every item of the sample that ships with the package; ``seed`` decides what task C deletes."""
-    read = {name: _read_sample(name) for name in _SAMPLE_FILES}
+    read = {name: read_table(_sample(name), _sample(name).stem) for name in _SAMPLE_FILES}
     return build(read, dict.fromkeys(TASKS, max(map(len, read.values()))), seed, "sample")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,6 @@ TOLERANCE = {"d": 0.005, "meta_d": 0.010, "m_ratio": 0.004, "c": 1e-4, "ci_half"
 CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
 _AS_PAPER = "as the paper"
-_GPT, _DEEPSEEK = "GPT-5-2025-08-07", "DeepSeek-V3.2-Exp"
 _ALPHA = 0.05
 
 
@@ -77,6 +77,7 @@ def release(data: Path) -> str:
     return sha256_hex(canonical_json([3, MODEL_VERSION, SEED, files]))
 
 
+@cache
 def read_refit(data: Path) -> Refit:
     """Return the refit kept in ``data``."""
     kept = json.loads((data / "refit.json").read_text(encoding="utf-8"))
@@ -109,30 +110,25 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
 
 def _raw(cells: pl.DataFrame) -> Counts:
     """Return the counts of cells, by stimulus, response and rating."""
-    n_s1, n_s2 = (
-        [[float(n) for n in text.split(";")] for text in cells[name]] for name in ("nR_S1", "nR_S2")
-    )
-    return counts(n_s1, n_s2)
+    return counts(*([[float(n) for n in text.split(";")] for text in cells[f"nR_{s}"]] for s in ("S1", "S2")))
 
 
 # --- tables S1 and S2 -------------------------------------------------------------------------------------------------
-def _claim(
-    place: str, cell: tuple[str, str, str], quantity: str, published: float | None, value: Any, ends: Sequence[Any],
-    *, n: int, status: str,
-) -> Row:  # fmt: skip
-    """Return one number computed again, with the printed one where there is one."""
-    recomputed, low, high = (None if x is None or not np.isfinite(x) else float(x) for x in (value, *ends))
-    difference = None if recomputed is None or published is None else recomputed - published
+def _claim(place: str, cell: tuple[str, str, str], quantity: str, *numbers: Any, n: int, status: str) -> Row:
+    """Return one number computed again; ``numbers`` are the printed one, ours, and the ends of its interval."""
+    finite = (None if x is None or not np.isfinite(x) else float(x) for x in numbers)
+    printed, ours, low, high = finite
+    difference = None if ours is None or printed is None else ours - printed
     follows = None if difference is None else abs(difference) <= TOLERANCE[quantity]
-    verdict = "follows" if follows else "differs"
-    if follows is None:
-        verdict = "not computed" if recomputed is None else "not printed"
+    verdict = "not computed" if ours is None else "not printed"
+    if follows is not None:
+        verdict = "follows" if follows else "differs"
     task, model, condition = cell
     return {
         "place": place, "task": task, "model": model, "condition": condition, "quantity": quantity, "method": _AS_PAPER,
-        "subject": f"{model}, task {task}, {condition}", "published": published, "recomputed": recomputed,
-        "low": low, "high": high, "difference": difference, "tolerance": TOLERANCE[quantity],
-        "verdict": verdict, "follows": follows, "note": None, "status": status, "n": n,
+        "subject": f"{model}, task {task}, {condition}", "published": printed, "recomputed": ours, "low": low,
+        "high": high, "difference": difference, "tolerance": TOLERANCE[quantity], "verdict": verdict,
+        "follows": follows, "note": None, "status": status, "n": n,
     }  # fmt: skip
 
 
@@ -142,16 +138,16 @@ def _sensitivity(fits: Sequence[Fitted], printed: pl.DataFrame) -> Iterator[Row]
     A cell is excluded where a printed number is further off than chance of sampling allows and outside the 95 % interval:
     then each of its numbers that is off says so.
     """
-    stated = {(row["task"], row["model"]): row for row in printed.iter_rows(named=True)}
+    stated = printed.rows_by_key(("task", "model"), named=True, unique=True)
     for fit in fits:
-        row, cell = stated.get((fit.task, fit.model), {}), (fit.task, fit.model, "confidence")
-        given = {quantity: row.get(column) for quantity, column in _PRINTED.items()}
-        rows = []
-        for name in _PRINTED:
+        given, rows = stated.get((fit.task, fit.model), {}), []
+        for name, column in _PRINTED.items():
             own = fit.estimates.get("d1" if name == "d" else name)
-            value, ends = (own.value, (own.low, own.high)) if own else (None, (None, None))
-            why = fit.why or "ok"
-            rows.append(_claim("table S1", cell, name, given[name], value, ends, n=fit.n, status=why))
+            numbers = (own.value, own.low, own.high) if own else (None,) * 3
+            cell = (fit.task, fit.model, "confidence")
+            rows.append(
+                _claim("table S1", cell, name, given.get(column), *numbers, n=fit.n, status=fit.why or "ok")
+            )
         off = [row for row in rows if row["follows"] is False]
         excluded = any(not row["low"] <= row["published"] <= row["high"] for row in off)
         for row in off if excluded else ():
@@ -171,20 +167,18 @@ def type1_of(cells: pl.DataFrame) -> Type1:
 
 def _criteria(cells: pl.DataFrame, printed: pl.DataFrame) -> Iterator[Row]:
     key, measured = ("task", "model", "risk_configuration"), type1_of(cells)
-    stated = {row[:3]: row[3:] for row in printed.select(*key, "c", "ci_half").rows()}
+    stated = printed.rows_by_key(key, named=True, unique=True)
     low, high = measured.interval("c")
     for k, (task, model, risk) in enumerate(cells.select(key).rows()):
-        c, half = stated.get((task, model, risk), (None, None))
-        for name, given, value, ends in (
-            ("c", c, measured.c[k], (low[k], high[k])),
-            ("ci_half", half, (high[k] - low[k]) / 2, (None, None)),
+        given, about = stated.get((task, model, risk), {}), (task, model, CONDITION[risk])
+        for name, *numbers in (
+            ("c", measured.c[k], low[k], high[k]),
+            ("ci_half", (high[k] - low[k]) / 2, None, None),
         ):
-            row = _claim(
-                "table S2", (task, model, CONDITION[risk]), name, given, value, ends, n=cells["total"][k],
-                status=str(measured.status[k]),
-            )  # fmt: skip
+            held = {"n": cells["total"][k], "status": str(measured.status[k])}
+            row = _claim("table S2", about, name, given.get(name), *numbers, **held)
             if row["follows"] is False:
-                row["note"] = f"does not follow from the counts, which give {value:.5f}"
+                row["note"] = f"does not follow from the counts, which give {numbers[0]:.5f}"
             yield row
 
 
@@ -210,17 +204,13 @@ def _shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
 # --- for figures --------------------------------------------------------------------------------------------------------
 def model_free() -> Iterator[tuple[str, str, int, Mapping[str, float]]]:
     """Yield task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
-    cells = _table(folder(), "counts.csv")
-    ratio = {
-        (row["task"], row["model"]): row["recomputed"]
-        for row in read_refit(folder()).claims
-        if row["quantity"] == "m_ratio"
-    }
+    cells, kept = _table(folder(), "counts.csv"), read_refit(folder()).claims
+    ratio = {(row["task"], row["model"]): row["recomputed"] for row in kept if row["quantity"] == "m_ratio"}
     raw = _raw(cells)
     area, bits = auroc2(raw).value, meta_information(raw).meta_i_signed
-    for k, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
+    for k, own in enumerate(cells.select("task", "model").iter_rows()):
         values = {"auroc2": float(area[k]), "meta_information": float(bits[k])}
-        yield task, model, int(raw.n[k]), {"m_ratio": ratio[task, model], **values}
+        yield *own, int(raw.n[k]), {"m_ratio": ratio[own], **values}
 
 
 def relative_criteria() -> Iterator[tuple[str, str, str, int, tuple[float, float, float]]]:
@@ -269,30 +259,30 @@ def ledger(found: Refit) -> pl.DataFrame:
     def tests(family: str, measure: str) -> list[Comparison]:
         return [row for row in found.tests if (row.family, row.measure) == (family, measure)]
 
+    def all_hold(subject: str, text: str, what: str, held: Sequence[bool | None], **more: Any) -> Row:
+        number = sum(map(bool, held))
+        more = {"published": float(len(held)), "expected": f"all {len(held)}", **more}
+        return claim(subject, text, what, all_of(number, len(held)), float(number), **more)
+
     optimum, c, d = tests("bayes_optimality", "m_ratio"), tests("criterion_z", "c"), tests("criterion_z", "d")
-    below = sum((row.high or 0.0) < 0 for row in optimum)
     moved = sum((row.value or 0.0) > 0 and (row.p_adjusted or 0.0) < _ALPHA for row in c)
     differ = sum((row.p_adjusted or 0.0) < _ALPHA for row in d)
-    printed = [
-        row["follows"] for row in found.claims if row["place"] == "table S1" and row["follows"] is not None
-    ]
+    in_s1 = [row["follows"] for row in found.claims if row["place"] == "table S1"]
     text = list(verdicts(found, folder()))
-    agree = sum(row["verdict"] == "follows" for row in text)
     return ledger_of([
-        claim(
+        all_hold(
             "table S1, three models × three tasks", "models know less of their errors than their decisions would allow",
-            "cells whose interval of M-ratio lies below 1", all_of(below, len(optimum)), float(below),
+            "cells whose interval of M-ratio lies below 1", [(row.high or 0.0) < 0 for row in optimum], published=None,
             expected=f"0 of {len(optimum)} for an observer who uses all it has",
         ),
         _reversal(tests("bayes_models", "m_ratio")),
-        claim(
+        all_hold(
             "table S1", "the printed posteriors are those of the counts", "printed numbers that follow",
-            all_of(sum(printed), len(printed)), float(sum(printed)), published=float(len(printed)),
-            expected=f"all {len(printed)}", note="others are the state of chains that had not converged",
+            [each for each in in_s1 if each is not None], note="others are the state of chains that had not converged",
         ),
-        claim(
+        all_hold(
             "section 2", "the verdicts of the text are those of the counts", "verdicts on pairs that follow",
-            all_of(agree, len(text)), float(agree), published=float(len(text)), expected=f"all {len(text)}",
+            [row["verdict"] == "follows" for row in text],
             note="; ".join(f"{r['subject']}, {r['quantity']}" for r in text if r["verdict"] == "differs") or None,
         ),
         claim(
@@ -310,16 +300,13 @@ def ledger(found: Refit) -> pl.DataFrame:
 
 def _reversal(tests: Sequence[Comparison]) -> Row:
     """Return whether GPT-5 is more efficient than DeepSeek, task by task, in the text and by the counts."""
-    pairs = [row for row in tests if {row.a, row.b} == {_GPT, _DEEPSEEK}]
-    better = [
-        row.task
-        for row in pairs
-        if row.verdict == "significant" and ((row.value or 0) > 0) == (row.a == _GPT)
-    ]
-    said = _table(folder(), "verdicts.csv").filter(
-        family="bayes_models", measure="m_ratio", a=_GPT, b=_DEEPSEEK
+    gpt, deepseek = "GPT-5-2025-08-07", "DeepSeek-V3.2-Exp"
+    pairs = [row for row in tests if {row.a, row.b} == {gpt, deepseek}]
+    better = [t.task for t in pairs if t.verdict == "significant" and ((t.value or 0) > 0) == (t.a == gpt)]
+    text = _table(folder(), "verdicts.csv").filter(
+        family="bayes_models", measure="m_ratio", a=gpt, b=deepseek
     )
-    stated = said.filter(verdict="significant")["task"].to_list()
+    stated = text.filter(verdict="significant")["task"].to_list()
     turned = ", ".join(str(task) for task in better if task not in stated)
     return claim(
         "table S1, GPT-5 and DeepSeek", "GPT-5 is more efficient than DeepSeek", "tasks in which M-ratio differs so",
@@ -333,22 +320,20 @@ def _reversal(tests: Sequence[Comparison]) -> Row:
 # --- what the contract asks for ---------------------------------------------------------------------------------------
 def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return the printed numbers as they are in the paper, with their numbers of trials."""
-    printed = [row for row in read_refit(folder()).claims if row["published"] is not None]
-    halves = {row["subject"]: row["published"] for row in printed if row["quantity"] == "ci_half"}
-    rows = []
-    for row in printed:
-        if row["quantity"] != "ci_half":
-            half, value = halves.get(row["subject"]), row["published"]
-            rows.append({
-                **{name: row[name] for name in ("place", "task", "model", "n")},
-                "benchmark": benchmark.name, "dataset": DATASET,
-                "condition": f"{row['task']} {row['condition']}",  # as boards show it
-                "measure": row["quantity"] + ("_bayes" if row["place"] == "table S1" else ""), "value": value,
-                "low": None if half is None else round(value - half, 6),
-                "high": None if half is None else round(value + half, 6),
-                "unit": (Unit.RATIO if row["quantity"] == "m_ratio" else Unit.SD).value, "note": row["note"],
-            })  # fmt: skip
-    return pl.DataFrame(rows, schema=PUBLISHED_VALUE)
+    printed = pl.DataFrame(read_refit(folder()).claims, infer_schema_length=None).drop_nulls("published")
+    half = pl.col("quantity") == "ci_half"
+    halves = printed.filter(half).select("subject", half="published")
+    own, s1 = printed.filter(~half).join(halves, "subject", "left"), pl.col("place") == "table S1"
+    units = {"m_ratio": Unit.RATIO.value}
+    found = own.with_columns(
+        benchmark=pl.lit(benchmark.name), dataset=pl.lit(DATASET), value="published",
+        condition=pl.format("{} {}", "task", "condition"),  # as boards show it
+        measure=pl.when(s1).then(pl.col("quantity") + "_bayes").otherwise("quantity"),
+        low=(pl.col("published") - pl.col("half")).round(6), high=(pl.col("published") + pl.col("half")).round(6),
+        unit=pl.col("quantity").replace_strict(units, default=Unit.SD.value),
+    )  # fmt: skip
+    blank = [pl.lit(None, kind).alias(n) for n, kind in PUBLISHED_VALUE.items() if n not in found.columns]
+    return found.with_columns(blank).select(pl.col(n).cast(kind) for n, kind in PUBLISHED_VALUE.items())
 
 
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:

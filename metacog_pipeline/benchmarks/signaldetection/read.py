@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -38,8 +38,7 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 class Response(contract.Response):
     """One item under one condition: its label, response and confidence.
 
-    ``response`` and ``correct`` are None without a readable decision; a reply whose confidence alone cannot be read is
-    ``confidence_unparsed`` and keeps its response. ``confidence`` is None in the conditions that do not ask for it.
+    A reply whose confidence alone cannot be read is ``confidence_unparsed`` and keeps its response.
     """
 
     stimulus: Annotated[Flag, "the true label, 0 (S1) or 1 (S2)"]
@@ -61,19 +60,16 @@ def read_response(item: Item, calls: Calls, ratings: int | None) -> Response:
     if (over := ended(calls.get(STEP))) is not None:
         return Response(item.stimulus, status=over[0], reason=over[1])
     reading = read_step(calls, STEP, fields(WORDS[item.task], ratings))
-    decision = reading["decision"]
+    decision, sure = reading["decision"], reading["confidence"] if ratings else None
     if decision.status != "ok":
         status = REFUSED if decision.status == "refused" else "answer_unparsed"
         return Response(item.stimulus, status=status, reason=why(decision, "decision"))
-    right = int(decision.value == item.stimulus)
-    found = Response(item.stimulus, response=decision.value, correct=right, status="ok", reason=None)
-    if ratings is not None:
-        confidence = reading["confidence"]
-        if confidence.status == "ok":
-            found.confidence = int(confidence.value)
-        else:
-            found.status, found.reason = "confidence_unparsed", why(confidence, "confidence")
-    return found
+    answered = Response(item.stimulus, decision.value, None, int(decision.value == item.stimulus), "ok", None)
+    if sure is None:
+        return answered
+    if sure.status != "ok":
+        return replace(answered, status="confidence_unparsed", reason=why(sure, "confidence"))
+    return replace(answered, confidence=int(sure.value))
 
 
 def again(response: Response, ratings: int | None) -> Iterable[tuple[str, str]]:
@@ -89,19 +85,15 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Read one row of ``metacog read``; ``options`` are the words for 0 and for 1, ``ratings`` is K."""
     item = rows.found_item(row, _shipped()) if row.get("item_id") else None
     task = item.task if item else str(row.get("task") or row.get("kind") or "").upper()
-    own = [*rows.options_of(row).values()]
-    words = {
-        digit: (*WORDS.get(task, {}).get(digit, ()), *own[int(digit) : int(digit) + 1])
-        for digit in ("0", "1")
-    }
-    given = row.get("ratings") or RATINGS
-    ratings = int(given) if str(given).isascii() and str(given).isdigit() else 0
-    if ratings < 2:
-        raise rows.BadRow(f"ratings is {str(given)[:20]!r}; give the steps of the scale, 2 or more")
-    reading = reading_of(rows.calls_of(row, (STEP,), STEP), STEP, fields(words, ratings))
+    own, known = [*rows.options_of(row).values()], WORDS.get(task, {})
+    words = {digit: (*known.get(digit, ()), *own[at : at + 1]) for at, digit in enumerate("01")}
+    given = str(row.get("ratings") or RATINGS)
+    if not (given.isascii() and given.isdigit() and int(given) > 1):
+        raise rows.BadRow(f"ratings is {given[:20]!r}; give the steps of the scale, 2 or more")
+    reading = reading_of(rows.calls_of(row, (STEP,), STEP), STEP, fields(words, int(given)))
     key = (item.stimulus,) if item else rows.answers_of(row)
-    correct = None if not key else str(said(reading["decision"])) == str(key[0])
-    return rows.result(reading, correct=correct, scale=(1, ratings))
+    correct = str(said(reading["decision"])) == str(key[0]) if key else None
+    return rows.result(reading, correct=correct, scale=(1, int(given)))
 
 
 @cache
@@ -144,7 +136,7 @@ class Rows(RowRules):
 
     def bare(self, value: Any) -> str | None:
         """Return ``decision`` for a bare label."""
-        return "decision" if whole(value) in (0, 1) or str(value).strip().casefold() in ("s1", "s2") else None
+        return "decision" if str(value).strip().casefold() in ("s1", "s2") or whole(value) in (0, 1) else None
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
         """Return the object a model is asked for."""
@@ -170,9 +162,8 @@ class Rows(RowRules):
         text = str(value).strip().casefold() if number is None else str(number)
         named = {word: int(digit) for digit, words in WORDS[item.task].items() for word in words}
         if (found := _LABELS.get(text, named.get(text))) is None:
-            raise RowError(
-                f"decision {shown(value)} is none of 0, 1, S1, S2, {', '.join(named)}; see --map-values"
-            )
+            listed = f"0, 1, S1, S2, {', '.join(named)}"
+            raise RowError(f"decision {shown(value)} is none of {listed}; see --map-values")
         return found
 
 

@@ -16,8 +16,7 @@ from markupsafe import Markup
 from metacog_pipeline.benchmark.display import Board, Column, Exhibit, Section
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
-from metacog_pipeline.report.exhibits import Key
-from metacog_pipeline.report.figures import Point, intervals, ladder, lines, scatter
+from metacog_pipeline.report.figures import Point, ladder, lines, scatter
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
@@ -28,7 +27,6 @@ _RISKS = {
 _PRINTED_RISK = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 _TASKS = 'Task A: sentiment of a film review. B: oral or written. C: was one "the" deleted.'
 _DIGITS = 4
-_NOTHING = "No values yet."
 _COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family = '{}' and measure = '{}'"
 
 
@@ -81,8 +79,8 @@ _VALUES = """
         select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high, n
         from published_values where benchmark = 'signaldetection'
     )
-    select source, task, replace(condition, task || ' ', '') as condition, model, measure, estimate, low, high, n
-    from every order by source, task, model, condition
+    select source, task, replace(condition, task || ' ', ''), model, measure, estimate, low, high, n
+    from every order by all
 """
 Cell = tuple[str, str, str]  # task, model, condition
 Values = Mapping[Cell, Mapping[str, tuple[Point, int]]]
@@ -90,47 +88,44 @@ Values = Mapping[Cell, Mapping[str, tuple[Point, int]]]
 
 def _values(home: Home, *measures: str) -> Iterator[tuple[str, Values]]:
     """Yield the title of each world and its cells that have all ``measures``."""
-    for source, own in groupby(rows(home, _VALUES), key=lambda row: row[0]):
+    for title, own in pieces.by_world(rows(home, _VALUES)):
         cells: dict[Cell, dict[str, tuple[Point, int]]] = {}
         for _, task, condition, model, measure, *ends, n in own:
             if measure in measures and (point := pieces.point(*ends)) is not None:
                 cells.setdefault((task, model, condition), {})[measure] = point, n
-        whole = {key: found for key, found in cells.items() if len(found) == len(measures)}
-        if whole:
-            yield WORLDS[source], whole
+        if whole := {key: found for key, found in cells.items() if len(found) == len(measures)}:
+            yield title, whole
+
+
+def _grid(figures: Iterable[Markup]) -> Markup:
+    return pieces.joined([pieces.grid([*figures])], "No values yet.")
 
 
 def _against(
-    worlds: Iterable[tuple[str, Values]],
-    x: tuple[str, str],
-    y: Mapping[str, str],
-    label: str,
-    line: str,
-    said: str,
-) -> Markup:
-    """Return a figure per world of the measures ``y`` against ``x``: a colour per model, a mark per task or measure."""
-    figures = []
+    worlds: Iterable[tuple[str, Values]], x: tuple[str, str], shown: Mapping[str, str], said: str, **axes: str
+) -> Iterator[Markup]:
+    """Yield a figure per world of the measures ``shown`` against ``x``: a colour per model, a mark per task or measure."""
     for title, cells in worlds:
         points = [
-            (model, f"task {task}" if len(y) == 1 else name, found[x[0]][0], found[measure][0])
+            (model, f"task {task}" if len(shown) == 1 else name, found[x[0]][0], found[measure][0])
             for (task, model, condition), found in cells.items()
-            for measure, name in y.items()
+            for measure, name in shown.items()
             if condition == "confidence"
         ]
         if points:
-            drawn = scatter(points, x=f"{x[1]}, {title.lower()}", y=label, line=line)
+            drawn = scatter(points, x=f"{x[1]}, {title.lower()}", **axes)
             made = "posterior means" if title == WORLDS["published"] else "95 % intervals: item bootstrap"
             n = pieces.counted(found[x[0]][1] for found in cells.values())
-            figures.append(pieces.figure(drawn, f"{title}: {said}", n=n, method=made))
-    return pieces.joined([pieces.grid(figures)], _NOTHING)
+            yield pieces.figure(drawn, f"{title}: {said}", n=n, method=made)
 
 
 def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
     said = "meta-d′ against d′. Below the line confidence knows less than the answers."
-    worlds = _values(home, "d", "meta_d")
-    made = _against(worlds, ("d", "d′"), {"meta_d": "meta-d′"}, "meta-d′", "optimal: meta-d′ = d′", said)
-    return pieces.paragraph(_TASKS, "soft") + made
+    worlds, axes = _values(home, "d", "meta_d"), {"y": "meta-d′", "line": "optimal: meta-d′ = d′"}
+    return pieces.paragraph(_TASKS, "soft") + _grid(
+        _against(worlds, ("d", "d′"), {"meta_d": ""}, said, **axes)
+    )
 
 
 def model_free(home: Home) -> Markup:
@@ -147,14 +142,15 @@ def model_free(home: Home) -> Markup:
     }
     measures = {"auroc2": "AUROC2", "meta_information": "meta-information, bits"}
     worlds = [(WORLDS["published"], counts), *_values(home, "m_ratio", *measures)]
-    return _against(worlds, ("m_ratio", "M-ratio"), measures, "AUROC2, bits", "as large as the M-ratio", said)
+    axes = {"y": "AUROC2, bits", "line": "as large as the M-ratio"}
+    return _grid(_against(worlds, ("m_ratio", "M-ratio"), measures, said, **axes))
 
 
 def criteria(home: Home, measure: str = "c") -> Markup:
     """Return c, or c′, which the paper does not print, under each risk."""
     from metacog_pipeline.benchmarks.signaldetection import published
 
-    worlds, figures = [*_values(home, measure)], []
+    worlds, figures, steps = [*_values(home, measure)], [], list(_RISKS.values())
     if measure == "c_prime":
         counts = {row[:3]: {measure: (Point(*row[4]), row[3])} for row in published.relative_criteria()}
         worlds.append((WORLDS["published"], counts))
@@ -164,13 +160,13 @@ def criteria(home: Home, measure: str = "c") -> Markup:
             if condition in _RISKS:
                 points.setdefault(f"{task} {model}", {})[_RISKS[condition]] = found[measure][0]
         if points:
-            steps, name = list(_RISKS.values()), {"c": "criterion c", "c_prime": "c′ = c / d′"}[measure]
+            name = {"c": "criterion c", "c_prime": "c′ = c / d′"}[measure]
             drawn = ladder(list(points.items()), steps=steps, x=f"{name}, {title.lower()}")
             said = f"{title}: below 0 a model answers label 1 too often. Predicted from left to right: {', '.join(steps)}."
             made = "95 % intervals of normal theory, from the rates of hits and false alarms"
             n = pieces.counted(found[measure][1] for found in cells.values())
             figures.append(pieces.figure(drawn, said, n=n, method=made))
-    return pieces.joined([pieces.grid(figures)], _NOTHING)
+    return _grid(figures)
 
 
 _SHIFTS = (
@@ -181,26 +177,9 @@ _SHIFTS = (
 
 
 def shifts(home: Home) -> Markup:
-    """Return how far each stated risk moves the criterion, and the verdicts."""
-    found = rows(
-        home,
-        "select source, model, task, b, a, difference, low_adjusted, high_adjusted, p_adjusted, verdict, as_predicted, "
-        "paired_difference, paired_low_adjusted, paired_high_adjusted, paired_verdict "
-        "from signaldetection_criterion_shifts where measure = 'c' order by source, task, model, b desc, a",
-    )
-    heads = (
-        "model", "task", "from", "to", "change of c", "p adjusted", "verdict", "as predicted", "paired change", "paired",
-    )  # fmt: skip
-    made = [
-        pieces.table(
-            heads,
-            [(*row[1:5], pieces.interval(*row[5:8], digits=_DIGITS), pieces.p_value(row[8]), pieces.said(row[9]), row[10],
-              pieces.interval(*row[11:14], digits=_DIGITS), pieces.said(row[14])) for row in own],
-            f"{title}: change of the criterion between conditions",
-        )
-        for title, own in pieces.by_world(found)
-    ]  # fmt: skip
-    return pieces.joined(made, "No criterion shifts measured yet.") + pieces.paragraph(_SHIFTS, "soft")
+    """Return how far each stated risk moves the criterion, and the verdicts of both tests."""
+    made = tests(home, "Text: criteria under two risks", "criterion_z", "c")
+    return made + tests(home, "", "criterion_paired", "c") + pieces.paragraph(_SHIFTS, "soft")
 
 
 def _by_rating(home: Home) -> Iterator[tuple[Any, ...]]:
@@ -231,13 +210,10 @@ def by_rating(home: Home, of: str) -> Markup:
             if right + wrong:
                 share = right / (right + wrong) if of == "accuracy" else (right + wrong) / whole[model]
                 series.setdefault(model, []).append((float(level), Point(share)))
-        drawn = lines(
-            series, x="rating", y=of, diagonal=None, span=(1.0, float(max(row[3] for row in own))),
-            label=f"{of}, task {task}, {title.lower()}",
-        )  # fmt: skip
-        n, said = pieces.counted(whole.values()), f"{title}, task {task}: {of} by rating."
-        figures.append(pieces.figure(drawn, said, n=n, method="shares"))
-    return pieces.joined([pieces.grid(figures)], _NOTHING)
+        said, span = f"{title}, task {task}: {of} by rating.", (1.0, float(max(row[3] for row in own)))
+        drawn = lines(series, x="rating", y=of, diagonal=None, span=span, label=said)
+        figures.append(pieces.figure(drawn, said, n=pieces.counted(whole.values()), method="shares"))
+    return _grid(figures)
 
 
 def precision(home: Home) -> Markup:
@@ -254,66 +230,67 @@ def precision(home: Home) -> Markup:
 
 
 def efficiency(home: Home) -> Markup:
-    """Return d′, meta-d′ and M-ratio by task and model, with the intervals the paper draws, and accuracy by rating."""
-    refit = rows(
-        home,
-        "select subject, quantity, recomputed, low, high from published_claims where benchmark = 'signaldetection' "
-        "and place = 'table S1' and method = 'as the paper' and recomputed is not null order by quantity, subject",
+    """Return d′, meta-d′ and M-ratio by task and model, posterior means, and accuracy by rating."""
+    printed, found = (
+        exhibits.printed(_NAME, "table_s1"),
+        exhibits.own(home, _NAME, [c.measure for c in _SENSITIVITY]),
     )
-    figures = []
-    for quantity, own in groupby(refit, key=lambda row: row[1]):
-        said = f"{quantity} of the published counts"
-        points = [(subject.removesuffix(", confidence"), Point(*ends)) for subject, _, *ends in own]
-        drawn = intervals(points, x=quantity, label=said)
-        method = "posterior means, 95 % equal-tailed intervals"
-        figures.append(pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method))
-    return sensitivity(home) + pieces.grid(figures) + by_rating(home, "accuracy")
+    drawn = [
+        figure
+        for column in _SENSITIVITY
+        for figure in exhibits.forests(
+            exhibits.of_printed(printed, [column], lambda row: f"{row['task']} {row['model']}"), found, [column],
+            x=column.label, n="n = 10000 to 20000 answers", method="posterior means, no interval printed",
+            name_of=lambda key: f"{key[2].split(' ')[0]} {key[0]}",
+        )
+    ]  # fmt: skip
+    return sensitivity(home) + pieces.grid(drawn) + by_rating(home, "accuracy")
 
 
 # --- tables and verdicts ------------------------------------------------------------------------------------------------
-_SENSITIVITY = (
-    exhibits.Column("d′", "dprime", "d_bayes", digits=_DIGITS),
-    exhibits.Column("meta-d′", "meta_d", "meta_d_bayes", digits=_DIGITS),
-    exhibits.Column("M-ratio", "M_ratio", "m_ratio_bayes", digits=_DIGITS),
-)
+_SENSITIVITY = tuple(
+    exhibits.Column(label, printed, measure, digits=_DIGITS)
+    for label, printed, measure in (
+        ("d′", "dprime", "d_bayes"), ("meta-d′", "meta_d", "meta_d_bayes"), ("M-ratio", "M_ratio", "m_ratio_bayes"),
+    )
+)  # fmt: skip
 _KEYS = {"task": "task", "model": "model"}
 
 
 def table_s1(home: Home) -> Markup:
     """Return d′, meta-d′ and M-ratio, posterior means."""
-    found = exhibits.own(home, _NAME, [column.measure for column in _SENSITIVITY])
+    found, printed = (
+        exhibits.own(home, _NAME, [each.measure for each in _SENSITIVITY]),
+        exhibits.printed(_NAME, "table_s1"),
+    )
     said = "Posterior means, as in the paper; d′ and meta-d′ of the boards are of maximum likelihood, so they differ."
     return pieces.paragraph(said, "soft") + exhibits.tables(
-        _NAME, found, exhibits.printed(_NAME, "table_s1"), _SENSITIVITY, keys=_KEYS,
-        key_of=lambda key: (key[2].split(" ")[0], key[0]),
-    )  # fmt: skip
+        _NAME, found, printed, _SENSITIVITY, keys=_KEYS, key_of=lambda key: (key[2].split(" ")[0], key[0])
+    )
 
 
 def table_s2(home: Home) -> Markup:
     """Return the criteria under each risk."""
-    printed: dict[tuple[str, str], dict[str, str]] = {}
-    for row in exhibits.printed(_NAME, "table_s2"):
-        own = printed.setdefault((row["task"], row["model"]), {"task": row["task"], "model": row["model"]})
-        own[_PRINTED_RISK[row["risk_configuration"]]] = f"{row['c']} ± {row['ci_half']}"
-    worlds: dict[str, dict[Key, dict[str, exhibits.Own]]] = {}
-    for title, groups in exhibits.own(home, _NAME, ["c"], "condition like '% risk%'").items():
-        for (model, _, condition), values in groups.items():
-            task, _, risk = condition.partition(" ")
-            worlds.setdefault(title, {}).setdefault((model, task), {})[risk] = values["c"]
-    columns = [exhibits.Column(label, risk, risk, digits=_DIGITS) for risk, label in _RISKS.items()]
+    printed = [
+        {**row, "risk": _RISKS[_PRINTED_RISK[row["risk_configuration"]]]}
+        for row in exhibits.printed(_NAME, "table_s2")
+    ]
     return exhibits.tables(
-        _NAME, worlds, list(printed.values()), columns, keys=_KEYS, key_of=lambda key: (key[1], key[0])
-    )
+        _NAME, exhibits.own(home, _NAME, ["c"], "condition like '% risk%'"), printed,
+        [exhibits.Column("c", "c", "c", digits=_DIGITS, spread="ci_half")], keys={**_KEYS, "risk": "risk"},
+        key_of=lambda key: (key[2].split(" ")[0], key[0], _RISKS[key[2].split(" ")[1]]),
+    )  # fmt: skip
 
 
 def tests(home: Home, place: str, family: str, measure: str) -> Markup:
     """Return the verdicts of the text in one place, and the same tests of the study's own models."""
-    stated = [row for row in exhibits.printed(_NAME, "verdicts") if row["place"] == place]
     heads = ("task", "model", "a", "b")
     body: list[Sequence[object]] = [
-        (*(row[name] or None for name in heads), pieces.said(row["verdict"])) for row in stated
+        (*(row[name] or None for name in heads), pieces.said(row["verdict"]))
+        for row in exhibits.printed(_NAME, "verdicts")
+        if row["place"] == place
     ]
-    made = pieces.table((*heads, "verdict"), body, "As the text has it")
+    made = pieces.table((*heads, "verdict"), body, "As the text has it") if body else Markup()
     found = rows(
         home,
         "select source, task, model, a, b, value, low, high, n, coalesce(verdict, status) "
@@ -321,7 +298,7 @@ def tests(home: Home, place: str, family: str, measure: str) -> Markup:
     )
     for title, own in pieces.by_world(found):
         body = [(*row[1:5], pieces.interval(*row[5:8]), row[8], pieces.said(row[9])) for row in own]
-        said = f"{title}: the same tests, at most 500"
+        said = f"{title}: {family.replace('_', ' ')}, {measure}, at most 500"
         made += pieces.table((*heads, "difference", "answers", "verdict"), body, said)
     return made
 

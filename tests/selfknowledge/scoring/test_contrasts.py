@@ -5,16 +5,15 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.contract import schema_of
-from metacog_pipeline.benchmark.groups import counted
-from metacog_pipeline.benchmarks.selfknowledge import contrasts
 from metacog_pipeline.benchmarks.selfknowledge.measures import Curve
 from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.stats import resampling
 
 
 @pytest.fixture
 def compared(scoring, monkeypatch):
     """Return ``compared(*responses)``: every test, from fewer draws."""
-    monkeypatch.setattr(contrasts, "N_DRAWS", 1000)
+    monkeypatch.setattr(resampling, "N_TESTED", 1000)
     return lambda *frames: scoring.compare(pl.concat(frames))
 
 
@@ -123,23 +122,6 @@ def test_a_pair_is_the_same_whichever_models_are_compared_with_it(observer, rows
         a, b = (three[place]["model"][0] for place in (first, second))
         alone = compared(three[first], three[second]).filter(a=a, b=b).select(numbers)
         assert alone.height and every.filter(a=a, b=b).select(numbers).equals(alone)
-
-
-def test_measures_made_together_are_those_made_alone_and_their_definitions():
-    rng = np.random.default_rng(1)
-    values = pl.DataFrame({name: rng.integers(-1, 2, 60) for name in contrasts.TESTED})
-    matrix, codes = counted(values, contrasts.TESTED, np.arange(60), 60)
-    totals = rng.integers(0, 3, (40, 60)) @ matrix.astype(np.float64)
-    totals[3] = 0
-    names = (*contrasts.TWICE, "all_alignment")
-    together = contrasts.measured(codes, names)(totals)
-    for name, found in zip(names, together, strict=True):
-        assert np.array_equal(contrasts.measured(codes, [name])(totals)[0], found, equal_nan=True)
-    right, yes = (totals[:, codes[name] == 1].sum(axis=1) for name in ("correct", "yes"))
-    known = [totals[:, codes[name] >= 0].sum(axis=1) for name in ("correct", "yes")]
-    with np.errstate(invalid="ignore"):
-        assert np.array_equal(together[0], right / known[0], equal_nan=True)
-        assert np.array_equal(together[names.index("yes_ratio")], yes / known[1], equal_nan=True)
 
 
 def test_curves_hold_the_spoken_yes_and_the_graded_one(observer, rows, scoring):
