@@ -37,7 +37,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     )  # fmt: skip
     Settings, Item, Response = settings_of.Settings, items.Item, read.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
-        **dict.fromkeys(contract.Stage, "1"), contract.Stage.PARSING: "18", contract.Stage.SCORING: "8",
+        **dict.fromkeys(contract.Stage, "1"), contract.Stage.PARSING: "18", contract.Stage.SCORING: "9",
     }  # fmt: skip
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
