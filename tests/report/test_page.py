@@ -152,7 +152,7 @@ def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(mak
 def test_before_anything_is_answered_the_page_says_so(make_home):
     index = build_report(make_home(silent=True))
     text = words(index)
-    assert "PROVISIONAL" in text and "No values yet" in text
+    assert "PROVISIONAL" in text and "No criterion shifts measured yet" in text
     assert "Not checked yet" in words(index.parent / "papers" / "signaldetection" / "index.html")
 
 

@@ -64,11 +64,6 @@ def test_a_fact_is_named_by_its_id_and_counts_in_the_language_of_the_row():
     assert read_row({**said, "language": "en"})["correct"] is False
 
 
-def test_a_row_without_a_key_is_read_and_not_scored():
-    found = read_row({"id": 1, "question": "Which city?", "response": "It is Lima."})
-    assert (found["status"], found["answer"], found["correct"]) == ("ok", "Lima", None)
-
-
 def test_a_row_whose_call_was_cut_is_truncated_unless_the_model_had_ended_its_turn():
     row = {"id": 1, "answers": ["Lima"], "finish_reason": "length"}
     assert read_row({**row, "response": "Lima and"})["status"] == "truncated"

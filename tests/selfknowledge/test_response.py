@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.contract import schema_of
@@ -74,18 +73,6 @@ def test_thinking_is_not_part_of_an_answer(bench):
     assert (row["correct"], row["yes"], row["output"]) == (0, 0, "<think>Paris?</think>Lyon")
 
 
-def test_each_condition_is_read_in_its_language(bench):
-    meta = bench.call("meta", "不是", condition="dual_zh")
-    row = one(bench, bench.call("direct", "巴黎", condition="dual_zh"), meta, condition="dual_zh")
-    assert (row["correct"], row["yes"], row["yes_reference"], row["language"]) == (1, 0, 1, "zh")
-
-
-def test_what_no_answer_is_accepted_of_is_never_right(bench):
-    calls = [bench.call(step, "Yes", item=bench.UNANSWERABLE) for step in ("direct", "meta")]
-    row = one(bench, *calls, item=bench.UNANSWERABLE)
-    assert (row["correct"], row["answerable"], row["yes"]) == (0, 0, 1)
-
-
 def test_leave_to_abstain_is_read_from_one_reply(bench):
     said = (("Paris", 1, 0), ("I don’t know", 0, 1), ("I don't know, Paris", 1, 1), ("Lyon", 0, 0))
     for text, right, withheld in said:
@@ -138,14 +125,3 @@ def test_a_refusal_under_idk_withholds_the_answer(bench):
     refusal = bench.call("idk", "", condition="idk", status="refused")
     assert one(bench, refusal, condition="idk")["abstained"] == 1
     assert one(bench, refusal, condition="idk", yes_no="reference")["abstained"] == 0
-
-
-def test_rows_come_in_the_order_of_conditions_and_items_and_only_where_a_question_is(bench):
-    frame = bench.transcripts(bench.call("direct", "Paris"), bench.call("meta", "Yes"))
-    found = bench.observe(bench.ITEMS, frame, conditions=["dual_es", "dual", "idk"])
-    assert found.select("condition", "item_id").rows() == [
-        *(("dual_es", "sk-1"), ("dual_es", "sk-3")),
-        *(("dual", "sk-1"), ("dual", "sk-2"), ("dual", "sk-3")),
-        *(("idk", "sk-1"), ("idk", "sk-2"), ("idk", "sk-3")),
-    ]
-    assert found.filter(pl.col("status") == "ok").height == 1

@@ -41,15 +41,3 @@ def test_no_question_gives_its_answer_away(language):
 def test_no_fact_is_asked_twice_in_other_words():
     first = Counter(row["answers"]["en"][0].lower() for row in facts())
     assert [name for name, n in first.items() if n > 1] == []
-
-
-def test_the_readme_counts_what_is_there_and_says_who_checked_the_translations():
-    text = (SAMPLE / "README.md").read_text(encoding="utf-8")
-    rows = facts()
-    counts = {m[1].strip(): int(m[2]) for m in re.finditer(r"^\| ([^|]+) \| (\d+) \|$", text, re.M)}
-    assert counts["facts"] == len(rows)
-    for field in ("difficulty", "topic"):
-        for name, n in Counter(row[field] for row in rows).items():
-            labels = [label for label in counts if label == name or f"`{name}`" in label]
-            assert [counts[label] for label in labels] == [n], name
-    assert "checked by" in text.replace("\n", " ") and "their author only" in text.replace("\n", " ")

@@ -8,11 +8,11 @@ import pytest
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
+from metacog_pipeline.benchmarks.selfknowledge.prompts import load_wording, messages
 from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_response, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
+from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Sampling
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.selfknowledge.conftest import abstains
 
@@ -79,12 +79,6 @@ def test_accuracy_d_and_bias_come_back(accuracy, d, bias):
     assert area == pytest.approx(NormalDist().cdf(d / 2**0.5), abs=0.04)
 
 
-def test_less_is_known_in_other_languages():
-    observer = ObserverSpec(accuracy=0.8, language_gap=0.5)
-    assert asked(observer, "dual_es")[0].mean() == pytest.approx(0.4, abs=0.03)
-    assert asked(observer)[0].mean() == pytest.approx(0.8, abs=0.03)
-
-
 def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
     respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, untidiness=0.3))
     said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
@@ -114,28 +108,11 @@ def test_what_no_answer_is_accepted_of_is_never_right(bench):
     assert respond(request(bench.CAPITAL, "dual_ko", "direct")) in ("파리", "?")
 
 
-def test_questions_are_found_by_their_text_and_nothing_else_is(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
-    for item, condition in ((bench.CAPITAL, "dual_zh"), (bench.PLAIN, "dual"), (bench.PLAIN, "idk")):
-        for step in condition_steps(condition):
-            assert respond.knows(request(item, condition, step))
-    strange = ChatRequest((Message("user", "What is the capital of France?"),), Sampling())
-    assert not respond.knows(strange) and respond(strange) == "I don't know"
-
-
 def test_a_choice_is_kept_to(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(untidiness=1.0, refusal=1.0))
     (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
     said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
     assert said in ("예", "아니요")
-
-
-def test_log_probabilities_are_given_where_asked_for_only(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
-    assert isinstance(respond(request(bench.CAPITAL, "dual", "meta")), str)
-    assert isinstance(respond(request(bench.CAPITAL, "dual", "direct", top_logprobs=5)), str)
-    said = respond(request(bench.CAPITAL, "dual", "meta", top_logprobs=5))
-    assert isinstance(said, Completion) and "".join(each.token for each in said.logprobs) == said.text
 
 
 def test_a_refusing_observer_claims_no_knowledge(bench):

@@ -91,17 +91,6 @@ def test_published_files_have_the_published_number_of_questions(file, name, rows
     assert [row.number for row in read(name, path)] == list(range(rows))
 
 
-def test_mkqa_as_published_has_four_languages_and_keeps_its_unanswerable_questions():
-    path = QA / "mkqa_fixture_6.jsonl.gz"
-    if not path.exists():
-        pytest.skip(f"{path} is not here; set METACOG_DATA")
-    rows = read("mkqa", path)
-    assert all(set(row.questions) == set(row.answers) == {"en", "zh", "ko", "es"} for row in rows)
-    assert rows[4].answers["en"][:2] == ["Hafþór Júlíus Björnsson", "Hafthór Júlíus Björnsson"]
-    assert rows[5].answers["ko"] == ["리들리 스콧"] and rows[5].question_id == "7631360939705650347"
-    assert [row.topic for row in rows[1:4]] == ["long_answer", "unanswerable", "unanswerable"]
-
-
 @every(
     ("name", "question_id", "answers"),
     [
@@ -119,13 +108,12 @@ def test_every_layout_is_read_from_lines_an_array_and_packed_files(name, questio
     assert read(name, plain) == read(name, packed) == read(name, array)
     (row,) = read(name, plain)
     assert (row.question_id, row.answers["en"]) == (question_id, answers)
-
-
-def test_trivia_qa_is_read_from_parquet_and_freebase_from_its_list_of_questions(tmp_path):
-    pq.write_table(pa.Table.from_pylist([TRIVIA]), tmp_path / "t.parquet")
-    assert read("trivia_qa", tmp_path / "t.parquet") == read("trivia_qa", lines(tmp_path / "a.jsonl", TRIVIA))
-    (tmp_path / "f.json").write_text(json.dumps({"Version": "1.0", "Questions": [FREEBASE]}, indent=1))
-    assert read("freebase_qa", tmp_path / "f.json")[0].questions == {"en": "Who flew first?"}
+    if name == "trivia_qa":
+        pq.write_table(pa.Table.from_pylist([TRIVIA]), tmp_path / "t.parquet")
+        assert read(name, tmp_path / "t.parquet") == [row]
+    if name == "fictional_qa":  # a question that repeats another is left out
+        again = {**FICTIONAL, "question_id": "b", "duplicate_relationship": "exact"}
+        assert read(name, lines(tmp_path / "b.jsonl", again, FICTIONAL))[0].number == 1
 
 
 def test_mkqa_falls_back_to_the_english_query_and_is_not_asked_without_an_entry(tmp_path):
@@ -134,13 +122,6 @@ def test_mkqa_falls_back_to_the_english_query_and_is_not_asked_without_an_entry(
     assert row.answers["ko"] == [] and row.answers["es"] == ["Ana"] and row.topic == "entity"
     less = {**MKQA, "answers": {"es": MKQA["answers"]["es"]}}  # type: ignore[index]
     assert set(read("mkqa", lines(tmp_path / "b.jsonl", less))[0].questions) == {"es"}
-
-
-def test_fictional_qa_leaves_repeated_questions_out_and_keeps_their_row_numbers(tmp_path):
-    again = {**FICTIONAL, "question_id": "b", "duplicate_relationship": "exact"}
-    third = {**FICTIONAL, "question_id": "c", "event_id": "event_001"}
-    rows = read("fictional_qa", lines(tmp_path / "a.jsonl", FICTIONAL, again, third))
-    assert [(row.number, row.event_id) for row in rows] == [(0, "event_000"), (2, "event_001")]
 
 
 def test_a_question_that_is_there_twice_is_kept_and_another_under_its_id_is_refused(tmp_path):
@@ -169,20 +150,11 @@ def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name, tmp
             assert f"{path}:2" in said(name, lines(path, row, {**row, field: wrong}))
 
 
-@every("blank", ["", "  ", "\t\n", "x" * 30_000])
-def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(blank, tmp_path):
-    assert ":1: " in said("nq_open", lines(tmp_path / "a.jsonl", {**NQ, "answer": ["ok", blank]}))
-
-
 @every("name", ROWS)
 @every(
     "data",
-    [
-        b"", b"[]", b"{}", b"[1]", b"null", b"not json", b"\xff\xfe\x00", b"PAR1", b"PAR1" + bytes(100) + b"PAR1",
-        b"\x1f\x8b\x08torn", b"[" * 100_000, b'{"question": "a", "question": "b"}', b'{"question": NaN}',
-        b'{"Questions": {}}', b'{"question": "a", "answer": ["\\ud800"]}',
-    ],
-)  # fmt: skip
+    [b"", b"{}", b"[1]", b"not json", b"PAR1" + bytes(100) + b"PAR1", b"\x1f\x8b\x08torn", b"[" * 100_000],
+)
 def test_anything_that_is_no_such_file_is_one_line(name, data, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
@@ -211,12 +183,6 @@ def test_a_changed_question_or_another_number_of_them_is_refused(tmp_path):
     (tmp_path / "NQ-open.dev.jsonl").write_bytes(changed)
     with pytest.raises(SourceError, match="not the questions of source 'nq_open'"):
         sources.fetch(Home(tmp_path / "home"), ["nq_open"], folder=tmp_path)
-
-
-def test_a_source_that_is_not_fetched_says_what_to_do(tmp_path):
-    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch`"):
-        sources.load(Home(tmp_path), "mkqa")
-    assert sources.SOURCES["mkqa"].kept_digest(Home(tmp_path)) is None
 
 
 def test_the_hub_may_lead_on_to_its_own_store_and_nowhere_else(tmp_path):

@@ -297,15 +297,3 @@ def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
     assert all(of[name]["status"] == "ok" and of[name]["p"] is not None for name in ("d", "c"))
     resampled = pool(undefined, seed=0, home=folder, n_boot=200).filter(measure="meta_d")
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
-
-
-def test_repeated_runs_count_items_not_answers():
-    items = items_of(400)
-    once = pl.concat([model(items, c=0.2 * k, condition=name) for k, name in enumerate(RISKS)])
-    copies = pl.concat([once.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
-    single = criterion(once)
-    tripled = criterion(copies)
-    # The same answers three times over hold no more than once.
-    for family in ("criterion_z", "criterion_paired"):
-        for one, three in zip(rows(single, family), rows(tripled, family), strict=True):
-            assert three["se"] == pytest.approx(one["se"], rel=0.03)

@@ -47,12 +47,6 @@ def test_risk_conditions_miss_no_confidence(items):
         assert (found.status, found.response, found.confidence, found.reason) == ("ok", 0, None, None)
 
 
-def test_scale_is_the_studys(items):
-    call = {"answer": Call("ok", '{"decision":"0","confidence":4}')}
-    assert bound(ratings=3).parse(items[0], "confidence", call).status == "confidence_unparsed"
-    assert bound(ratings=4).parse(items[0], "confidence", call).confidence == 4
-
-
 def test_simulated_answers_to_every_condition_are_read(items, answered):
     found = answered(items, ObserverSpec(), conditions=CONDITIONS)
     assert set(found["status"]) == {"ok"} and set(found["source"]) == {"simulated"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     condition_steps,
 )
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
+from metacog_pipeline.interchange.import_cells import RowError, correctness, shown
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.judges.names import Asked, names_judging
 from metacog_pipeline.llm.types import TokenLogprob
@@ -371,27 +370,13 @@ class Rows(RowRules):
         return made
 
     def agrees(self, item: Item, key: Any) -> bool:
-        """Return whether the key is an accepted answer, or a list with one; where nothing is right, every key will do."""
+        """Return whether the key names an accepted answer; where nothing is right, every key will do."""
         accepted = [answer for language in item.languages for answer in item.accepted(language)]
-        words = {folded(answer) for answer in accepted}
-        return not accepted or any(
-            folded(part) in words or has_words(part, accepted) for part in _parts(str(key).strip())
-        )
+        return not accepted or has_words(str(key), accepted)
 
     def keyed(self, item: Item) -> str:
         """Return the first accepted answer."""
         return next((answer for language in item.languages for answer in item.accepted(language)), "nothing")
-
-
-def _parts(key: str) -> list[str]:
-    """Return the answers a key lists: as JSON, or between bars or semicolons."""
-    if not key.startswith("["):
-        return [key, *re.split(r"\s*[|;]\s*", key)]
-    try:
-        found = json.loads(key)
-    except (ValueError, RecursionError):
-        found = re.findall(r"'([^']*)'", key)
-    return [str(part) for part in found if str(part).strip()]
 
 
 IMPORTER = importer_of(Rows)

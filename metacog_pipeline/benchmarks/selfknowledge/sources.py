@@ -59,18 +59,16 @@ def of_rows(path: Path, layout: Layout) -> list[Row]:
             row = None if own is None else Row(number=number, **own)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise SourceError(f"{line.where}: {place}: {first['msg']}; correct or replace the file") from None
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise SourceError(f"{line.where}: {why}; correct or replace the file") from None
         except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise SourceError(
-                f"{line.where}: not a row of this set ({type(error).__name__}: {error}); correct or replace the file"
-            ) from None
+            why = f"not a row of this set ({type(error).__name__}: {error})"
+            raise SourceError(f"{line.where}: {why}; correct or replace the file") from None
         if row is not None:
             asked = "\n".join(row.questions.values())
             if seen.setdefault(row.question_id, asked) != asked:
-                raise SourceError(
-                    f"{line.where}: the id {row.question_id!r} is that of another question; replace the file"
-                )
+                why = f"the id {row.question_id!r} is that of another question"
+                raise SourceError(f"{line.where}: {why}; replace the file")
             found.append(row)
     if not any(any(row.answers.values()) for row in found):
         raise SourceError(f"{path}: no question has an accepted answer (a test part?); take another file")
@@ -106,21 +104,9 @@ def _english(question: Any, answers: Any, name: Any) -> dict[str, Any]:
     return {"question_id": name, "questions": {"en": question}, "answers": {"en": answers}}
 
 
-def _trivia_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["question"], row["answer"]["aliases"], row["question_id"])
-
-
 def _freebase_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     names = (name for parse in row["Parses"] for answer in parse["Answers"] for name in answer["AnswersName"])
     return _english(row["RawQuestion"], list(dict.fromkeys(filter(None, names))), row["Question-ID"])
-
-
-def _nq_open(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["question"], row["answer"], number)
-
-
-def _web_questions(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["qText"], row["answers"], row["qId"])
 
 
 def _mkqa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -128,13 +114,10 @@ def _mkqa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     there = {code: key for code, key in _MKQA_KEYS.items() if row["answers"].get(key) is not None}
     accepted = {}
     for code, key in there.items():
-        names = (
-            name for each in row["answers"][key] for name in (each["text"], *(each.get("aliases") or []))
-        )
+        names = (n for each in row["answers"][key] for n in (each["text"], *(each.get("aliases") or [])))
         accepted[code] = list(dict.fromkeys(filter(None, names)))
     asked = {code: row["queries"].get(key) or row["query"] for code, key in there.items()}
-    kinds = [each.get("type") for each in row["answers"].get("en") or []]
-    kind = next(iter(kinds), None) or ""
+    kind = next((each.get("type") for each in row["answers"].get("en") or []), None) or ""
     return {"question_id": row["example_id"], "questions": asked, "answers": accepted, "topic": kind}
 
 
@@ -146,9 +129,21 @@ def _fictional_qa(row: Mapping[str, Any], number: int) -> dict[str, Any] | None:
 
 
 OURS = Layout(lambda row, number: dict(row), ())
-_NQ_OPEN = Layout(_nq_open, ("question", "answer"))
-
-
+_TRIVIA_QA = Layout(
+    lambda row, number: _english(row["question"], row["answer"]["aliases"], row["question_id"]),
+    ("question_id", "question", "answer"),
+)
+_NQ_OPEN = Layout(
+    lambda row, number: _english(row["question"], row["answer"], number), ("question", "answer")
+)
+_WEB_QUESTIONS = Layout(
+    lambda row, number: _english(row["qText"], row["answers"], row["qId"]), ("qId", "qText", "answers")
+)
+_FREEBASE_QA = Layout(_freebase_qa, (), ("Questions",))
+_MKQA = Layout(_mkqa, ("example_id", "query", "queries", "answers"))
+_FICTIONAL_QA = Layout(
+    _fictional_qa, ("question_id", "event_id", "question", "natural_answer", "duplicate_relationship")
+)
 _HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
 
 
@@ -173,64 +168,47 @@ class _Set(NamedTuple):
         """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
         rows = of_rows(path, self.layout)
         if len(rows) != self.rows:
-            raise SourceError(
-                f"{path}: {len(rows)} questions, but source {name!r} has {self.rows}; replace the file"
-            )
+            why = f"{len(rows)} questions, but source {name!r} has {self.rows}"
+            raise SourceError(f"{path}: {why}; replace the file")
         if self.digest not in (None, content_digest(row.record() for row in rows)):
             raise SourceError(f"{path}: not the questions of source {name!r}; replace the file")
         return len(rows)
 
 
 _TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.nocontext"
-_TRIVIA_QA = Layout(_trivia_qa, ("question_id", "question", "answer"))
 _NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
 _SETS: Mapping[str, _Set] = {
     # Joshi et al. 2017, without the evidence
-    "trivia_qa": _Set(
-        _TRIVIA_QA, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
-        "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet",
-    ),
-    "trivia_qa_train": _Set(
-        _TRIVIA_QA, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
-        "trivia_qa_train.parquet trivia_qa_train.jsonl train-00000-of-00001.parquet",
-    ),
+    "trivia_qa": _Set(_TRIVIA_QA, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
+                      "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet"),
+    "trivia_qa_train": _Set(_TRIVIA_QA, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
+                            "trivia_qa_train.parquet trivia_qa_train.jsonl train-00000-of-00001.parquet"),
     # Jiang, Wu and Jiang 2019
-    "freebase_qa": _Set(
-        Layout(_freebase_qa, (), ("Questions",)), 3_996,
-        "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
-        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0",
-    ),
+    "freebase_qa": _Set(_FREEBASE_QA, 3_996,
+                        "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
+                        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0"),
     # Lee, Chang and Toutanova 2019
-    "nq_open": _Set(
-        _NQ_OPEN, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
-        "CC BY-SA 3.0", "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f",
-    ),
+    "nq_open": _Set(_NQ_OPEN, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
+                    "CC BY-SA 3.0", "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"),
     # Berant et al. 2013, as YodaQA's authors keep it
     "web_questions": _Set(
-        Layout(_web_questions, ("qId", "qText", "answers")), 2_032,
+        _WEB_QUESTIONS, 2_032,
         "brmson/dataset-factoid-webquestions 668890853388010fe6ae9a5eb035a7917b88933b main/test.json",
         "webquestions_test.jsonl web_questions.jsonl test.json", "CC BY 4.0",
-        "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107",
-    ),
+        "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"),
     # Min et al. 2021
     "efficientqa": _Set(
         _NQ_OPEN, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl",
         "NQ-open.efficientqa.dev.1.1.jsonl nq_efficientqa_dev_1.1.jsonl efficientqa.jsonl",
-        "CC BY-SA 3.0", "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0",
-    ),
+        "CC BY-SA 3.0", "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"),
     # Longpre, Lu and Daiber 2021
-    "mkqa": _Set(
-        Layout(_mkqa, ("example_id", "query", "queries", "answers")), 10_000,
-        "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz", "mkqa.jsonl mkqa.parquet",
-        "CC BY-SA 3.0",
-    ),
+    "mkqa": _Set(_MKQA, 10_000, "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz",
+                 "mkqa.jsonl mkqa.parquet", "CC BY-SA 3.0"),
     # Kirchenbauer et al. 2025, questions that repeat another left out
     "fictional_qa": _Set(
-        Layout(_fictional_qa,
-               ("question_id", "event_id", "question", "natural_answer", "duplicate_relationship")), 1_797,
+        _FICTIONAL_QA, 1_797,
         "tomg-group-umd/fictionalqa adad911d2518d62c4434ac590cc48d202f2aad83 fict_qa/train-00000-of-00001.parquet",
-        "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet",
-    ),
+        "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet"),
 }  # fmt: skip
 
 

@@ -179,7 +179,8 @@ _SHIFTS = (
 def shifts(home: Home) -> Markup:
     """Return how far each stated risk moves the criterion, and the verdicts of both tests."""
     made = tests(home, "Text: criteria under two risks", "criterion_z", "c")
-    return made + tests(home, "", "criterion_paired", "c") + pieces.paragraph(_SHIFTS, "soft")
+    own = tests(home, "", "criterion_paired", "c") or pieces.paragraph("No criterion shifts measured yet.")
+    return made + own + pieces.paragraph(_SHIFTS, "soft")
 
 
 def _by_rating(home: Home) -> Iterator[tuple[Any, ...]]:

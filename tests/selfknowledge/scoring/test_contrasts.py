@@ -57,18 +57,6 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows, co
         assert made["verdict"] == verdict
 
 
-def test_simulated_observers_meet_no_model(observer, compared):
-    real, made_up = observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 2, model="sim", source="simulated")
-    assert compared(real, made_up).is_empty()
-
-
-def test_a_model_that_lacks_an_answer_is_compared_on_the_others(observer, compared):
-    status = ["not_run"] + ["ok"] * 49
-    made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=status))
-    found = row(made, "models_paired", "accuracy")
-    assert found["n"] == 49 and "left out: 1 items of a, 0 of b" in str(found["note"])
-
-
 def test_languages_and_ways_of_asking_are_compared_where_an_answer_is_missing(observer, rows, compared):
     status = ["not_run"] + ["ok"] * 49
     dual = observer(50, 0.5, 1.0, status=status)

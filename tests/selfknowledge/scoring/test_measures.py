@@ -1,10 +1,7 @@
 """Estimates: what is counted, what is left out, and what has no number says why."""
 
-import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark import groups
 
@@ -137,26 +134,3 @@ def test_runs_that_agree_add_no_certainty(observer, scoring):
         assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
         width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
         assert width[1] == pytest.approx(width[0], rel=0.12)
-
-
-def test_questions_about_one_event_are_drawn_together(observer, scoring):
-    one = observer(200, 0.6, 1.0)
-    copies = [
-        one.with_columns(item_id=pl.col("item_id") + f"-{i}", event_id=pl.col("item_id")) for i in range(3)
-    ]
-    alone, tied = (values(scoring.pool(each)) for each in (one, pl.concat(copies)))
-    width = [each["d_type2"]["high"] - each["d_type2"]["low"] for each in (alone, tied)]  # type: ignore[operator]
-    assert width[1] == pytest.approx(width[0], rel=0.12)
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(answers=st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=25))
-def test_all_alignment_never_exceeds_raw_alignment(rows, scoring, answers):
-    correct, yes, idk_correct, abstained = ([int(x) for x in column] for column in zip(*answers, strict=True))
-    idk = rows(idk_correct, [1 - each for each in abstained], condition="idk")
-    made = scoring.score(pl.concat([rows(correct, yes), idk]))
-    raw = values(made, condition="dual")["raw_alignment"]
-    both = values(made, condition="idk")["all_alignment"]
-    assert both["estimate"] <= raw["estimate"]  # type: ignore[operator]
-    expected = np.mean([c == y == 1 - k for c, y, k in zip(correct, yes, abstained, strict=True)])
-    assert both["estimate"] == pytest.approx(expected)
