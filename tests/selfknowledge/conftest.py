@@ -1,5 +1,6 @@
 """A few questions in some languages, transcript rows about them, and an asker that answers from a list."""
 
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,40 +14,26 @@ from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
 from metacog_pipeline.benchmarks.selfknowledge.read import read_row
 from metacog_pipeline.conformance.case import small_study
-from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
+from metacog_pipeline.llm.types import Message, Status, TokenLogprob
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.transcripts.lines import encode_logprobs
 
 CAPITAL = Item(
-    item_id="sk-1",
-    dataset="sample",
-    split="all",
+    item_id="sk-1", dataset="sample", split="all", question_id="1", event_id="france",
     questions=(
-        ("en", "What is the capital of France?"),
-        ("zh", "法国的首都是哪里？"),
-        ("ko", "프랑스의 수도는 어디입니까?"),
+        ("en", "What is the capital of France?"), ("zh", "法国的首都是哪里？"), ("ko", "프랑스의 수도는 어디입니까?"),
         ("es", "¿Cuál es la capital de Francia?"),
     ),
     answers=(("en", ("Paris",)), ("zh", ("巴黎",)), ("ko", ("파리",)), ("es", ("París", "Paris"))),
-    question_id="1",
-    event_id="france",
-)
+)  # fmt: skip
 PLAIN = Item(
-    item_id="sk-2",
-    dataset="sample",
-    split="all",
-    position=1,
-    questions=(("en", "Who wrote {question}? {0} 100%"),),
+    item_id="sk-2", dataset="sample", split="all", position=1, questions=(("en", "Who wrote {question}? {0} 100%"),),
     answers=(("en", ("Nobody",)),),
-)
+)  # fmt: skip
 UNANSWERABLE = Item(
-    item_id="sk-3",
-    dataset="mkqa",
-    split="all",
-    position=2,
-    questions=(("en", "When will it rain?"), ("es", "¿Lloverá?")),
+    item_id="sk-3", dataset="mkqa", split="all", position=2, questions=(("en", "When will it rain?"), ("es", "¿Lloverá?")),
     answers=(("en", ()), ("es", ())),
-)
+)  # fmt: skip
 ITEMS = (CAPITAL, PLAIN, UNANSWERABLE)
 
 
@@ -62,22 +49,8 @@ class Listening:
         self.mode, self.spec, self.answers = mode, spec, answers
         self.calls: list[tuple[str, tuple[Message, ...], dict[str, Any]]] = []
 
-    async def __call__(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        constraint: Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-    ) -> Answer:
-        how = {
-            "constraint": constraint,
-            "max_tokens": max_tokens,
-            "top_logprobs": top_logprobs,
-            "send_temperature": send_temperature,
-        }
+    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
+        how = {"constraint": None, "max_tokens": None, "top_logprobs": None, "send_temperature": True} | how
         self.calls.append((step, tuple(messages), how))
         return Answer(Status.OK, self.answers.get(step, ""))
 
@@ -95,29 +68,12 @@ def call(
     logprobs: tuple[TokenLogprob, ...] = more.pop("logprobs", ())
     after = more.pop("after", 0)
     return {
-        "answer_id": f"{item.item_id}-{condition}-{step}-{status}-{after}",
-        "benchmark": BENCHMARK,
-        "model": "m",
-        "run": 1,
-        "item_id": item.item_id,
-        "item_hash": item.item_hash,
-        "condition": condition,
-        "step": step,
-        "status": status,
-        "mode": "text",
-        "text": text,
-        "logprobs_json": encode_logprobs(logprobs),
-        "input_tokens": 10,
-        "output_tokens": 2,
-        "cost_usd": 0.5,
-        "latency_s": 1.0,
-        "error_code": None,
-        "error_message": None,
-        "source": "measured",
-        "superseded": False,
-        "started_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=after),
-        **more,
-    }
+        "answer_id": f"{item.item_id}-{condition}-{step}-{status}-{after}", "benchmark": BENCHMARK, "model": "m", "run": 1,
+        "item_id": item.item_id, "item_hash": item.item_hash, "condition": condition, "step": step, "status": status,
+        "mode": "text", "text": text, "logprobs_json": encode_logprobs(logprobs), "input_tokens": 10, "output_tokens": 2,
+        "cost_usd": 0.5, "latency_s": 1.0, "error_code": None, "error_message": None, "source": "measured",
+        "superseded": False, "started_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=after), **more,
+    }  # fmt: skip
 
 
 def transcripts(*calls: dict[str, Any]) -> pl.DataFrame:
@@ -149,17 +105,5 @@ def observe(
 
 @pytest.fixture
 def bench():
-    """Return the helpers above, by name."""
-    from types import SimpleNamespace
-
-    return SimpleNamespace(
-        CAPITAL=CAPITAL,
-        PLAIN=PLAIN,
-        UNANSWERABLE=UNANSWERABLE,
-        ITEMS=ITEMS,
-        Listening=Listening,
-        call=call,
-        transcripts=transcripts,
-        observe=observe,
-        bind=bind,
-    )
+    """Return this module: its items and helpers by name."""
+    return sys.modules[__name__]

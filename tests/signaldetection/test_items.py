@@ -175,9 +175,8 @@ def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home, folder)
 @every(
     ("data", "where"),
     [
-        (b"0\ta\n1\tb\n2\tc\n", ":3"), (b"label\tsentence\n0\ta\n", ":1"), (b"0 a\n", ":1"), (b"0\ta\n1\t \n", ":2"),
-        (b"0\ta\n1\t\xff\n", ":2"), (b"0\ta\n-1\tb\n", ":2"), (b"0\ta\n\xd9\xa1\tb\n", ":2"), (b"0\ta\n0\tb\n", "label 1"),
-        (b"", "label 0"), (b"\x00\x01\x02", ":1"), (b"\x1f\x8b\x08broken", "cannot be read"),
+        (b"0\ta\n1\tb\n2\tc\n", ":3"), (b"0 a\n", ":1"), (b"0\ta\n1\t \n", ":2"), (b"0\ta\n1\t\xff\n", ":2"),
+        (b"0\ta\n0\tb\n", "label 1"), (b"", "label 0"), (b"\x1f\x8b\x08broken", "cannot be read"),
     ],
 )  # fmt: skip
 def test_any_wrong_line_is_named(data, where, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from metacog_pipeline.benchmarks.signaldetection import published, report
 from metacog_pipeline.benchmarks.signaldetection.published import FILES
 from metacog_pipeline.files import shipped
-from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
+from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM
 from tests.signaldetection.scored import bound, refit_tables
 
 SHIPPED = shipped("data", "published", "signaldetection")
@@ -81,19 +81,6 @@ def test_only_numbers_off_and_excluded_are_said_not_to_follow(data, posteriors):
     criteria = refit_tables(data, 1, posteriors).criteria
     (wrong,) = criteria.filter(~pl.col("follows")).iter_rows(named=True)
     assert wrong["quantity"] == "ci_half" and "does not follow" in wrong["note"]
-
-
-def test_printed_values_have_their_trials_and_the_shipped_files_are_whole():
-    bench = bound()
-    found = bench.published.values(bench)
-    assert found.schema == PUBLISHED_VALUE and found["n"].null_count() == 0
-    assert dict(found.group_by("place").len().iter_rows()) == {"table S1": 27, "table S2": 27}
-    for row in pl.read_csv(SHIPPED / "counts.csv").iter_rows(named=True):
-        for stimulus in ("S1", "S2"):
-            assert sum(map(int, row[f"nR_{stimulus}"].split(";"))) == row[f"n_{stimulus}"]
-    cells = pl.read_csv(SHIPPED / "criterion_counts.csv")
-    outcomes = cells.select("hits", "misses", "false_alarms", "correct_rejections")
-    assert (outcomes.sum_horizontal() == cells["total"]).all()
 
 
 def test_the_model_free_measures_of_the_published_cells_are_those_of_their_counts():

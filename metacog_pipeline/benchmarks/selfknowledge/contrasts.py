@@ -1,10 +1,8 @@
-"""Tests between models, between languages of a model, and between asking twice and once.
+"""Tests between models, and between languages of a model.
 
 ====================  ===============================================================================================
 ``models_paired``     two models under one condition; Holm over the pairs of a measure
 ``languages_paired``  two languages of one model; Holm over the pairs of a model and measure
-``dual_idk``          the two questions (``dual``) minus the one with leave to abstain (``idk``) of one model; Holm over
-                      the models of a measure
 ====================  ===============================================================================================
 
 Each test is on the questions that both sides answered, and says how many it leaves out. The item is the unit of chance,
@@ -25,15 +23,12 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmark.groups import Counts, Floats, together
-from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK
 from metacog_pipeline.benchmarks.selfknowledge.measures import ABSTENTION, STUDY, d_or_c
 from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
 from metacog_pipeline.scoring.paired_tests import NO_SHARED, Measured, differences, tables_of
 
 TWICE = ("accuracy", "d_type2", "c_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
 ONCE = ("idk_accuracy", "idk_alignment", "all_alignment", "abstain_d", "abstain_c")
-#: Of asking twice minus asking once: an abstaining reply is hardly ever right, so noes and d′ say nothing there.
-BOTH = ("accuracy", "raw_alignment", "yes_ratio", "yfr")
 #: The columns that the measures rest on: the fewer cells, the less is drawn.
 TESTED = ("correct", "yes", "all_aligned", "knew", "abstained")
 
@@ -85,15 +80,6 @@ def between_languages(benchmark: Any, groups: Sequence[Group]) -> Iterator[Compa
         yield from _compared(benchmark, "languages_paired", pairs, TWICE, {"model": own[0].model})
 
 
-def twice_or_once(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield dual minus idk of each model of a data set."""
-    for own in _answered(groups, "model"):
-        named = {group.condition: group for group in own}
-        if DUAL in named and IDK in named:
-            pairs = [(named[DUAL], named[IDK])]
-            yield from _compared(benchmark, "dual_idk", pairs, BOTH, {"model": own[0].model})
-
-
 def _compared(
     benchmark: Any,
     family: str,
@@ -133,15 +119,10 @@ CONTRASTS = (
         "languages_paired", between_languages, within=(*_HELD, "model"), by_model=True, version="6",
         words="Two languages of one model on the same questions.",
     ),
-    Contrast(
-        "dual_idk", twice_or_once, within=_HELD, by_model=True, version="6",
-        words="Asking twice minus asking once with leave to abstain.",
-    ),
 )  # fmt: skip
 QUESTIONS = (
     Question("Does one model know better than another what it knows?", ("models_paired", "d_type2"), verdict="knows"),
     Question("Does one model abstain better than another where it does not know?", ("models_paired", "abstain_d"),
              verdict="unanswerable"),
     Question("Does a model know better in one language than in another what it knows?", ("languages_paired", "d_type2")),
-    Question("Does asking twice whether a model knows say more than leave to abstain?", ("dual_idk", "raw_alignment")),
 )  # fmt: skip

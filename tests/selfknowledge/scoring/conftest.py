@@ -62,25 +62,13 @@ def rows():
     def make(correct: Sequence[int], yes: Sequence[int | None], **more: object) -> pl.DataFrame:
         n = len(correct)
         given: dict[str, object] = {
-            "benchmark": "selfknowledge",
-            "dataset": "sample",
-            "condition": "dual",
-            "language": "en",
-            "model": "alpha",
-            "run": 1,
-            "item_id": [f"q{i:05d}" for i in range(n)],
-            "answerable": 1,
-            "correct": list(correct),
-            "correct_inclusion": list(correct),
-            "yes": list(yes),
-            "yes_reference": [0 if each is None else each for each in yes],
-            "truncated": 0,
-            "meta_truncated": 0,
-            "status": ["ok" if each is not None else "meta_invalid" for each in yes],
-            "matching": "inclusion",
-            "yes_no": "default",
-            "source": "measured",
-        } | more
+            "benchmark": "selfknowledge", "dataset": "sample", "condition": "dual", "language": "en", "model": "alpha",
+            "run": 1, "item_id": [f"q{i:05d}" for i in range(n)], "answerable": 1, "correct": list(correct),
+            "correct_inclusion": list(correct), "yes": list(yes),
+            "yes_reference": [0 if each is None else each for each in yes], "truncated": 0, "meta_truncated": 0,
+            "status": ["ok" if each is not None else "meta_invalid" for each in yes], "matching": "inclusion",
+            "yes_no": "default", "source": "measured",
+        } | more  # fmt: skip
         if given["condition"] == "idk":
             given |= {"abstained": [None if each is None else 1 - each for each in yes], "status": "ok"}
             given |= {"yes": None, "yes_reference": None} | more
