@@ -13,7 +13,7 @@ from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
 from metacog_pipeline.scoring import files, staleness
@@ -131,18 +131,6 @@ def test_conditions_follow_languages_and_idk(tmp_path):
         "idk",
         "preceded",
     )
-
-
-def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):
-    first = of(study(tmp_path, "limit = 20"))
-    with pytest.raises(SourceError, match="not built yet"):
-        _ = first.items
-    built = construction.build(first)
-    assert built.facts["rows"] == len(first.items) == 20
-    assert all(each.passed for each in built.checks.values())
-    assert not construction.stale_steps(of(study(tmp_path, 'limit = 20\nlanguages = ["en", "ko"]')))
-    for other in ("limit = 21", 'limit = 20\nsplit = "train"'):
-        assert construction.stale_steps(of(study(tmp_path, other)))
 
 
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):

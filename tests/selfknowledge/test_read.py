@@ -38,18 +38,6 @@ def test_untidy_replies_of_simulated_observers_mean_what_they_say(language):
     assert not any(abstains(form.format(answer=name), name) for form in untidy()["answers"])
 
 
-@given(
-    st.sampled_from(LANGUAGES),
-    st.sampled_from([0, 1]),
-    st.text(alphabet=" \n\"'“”«»*_`.,!", max_size=6),
-    st.booleans(),
-)
-@settings(max_examples=200)
-def test_quotes_marks_and_spaces_around_a_word_change_nothing(language, side, marks, after):
-    word = YES_NO[language][side]
-    assert says_known(f"{marks}{word}{marks if after else ''}", language) == 1 - side
-
-
 @given(st.text(max_size=60), st.sampled_from(LANGUAGES))
 @settings(max_examples=200)
 def test_every_text_is_read(text, language):

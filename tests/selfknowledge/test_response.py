@@ -43,12 +43,6 @@ def test_a_wrong_answer_and_a_no(bench):
     assert (row["correct"], row["yes"], row["yes_reference"]) == (1, 0, 1)
 
 
-@pytest.mark.parametrize(("reply", "right"), [("{} Paris", 1), ("Paris. {}", 1), ("{0} Paris {0}", 0)])
-def test_of_a_reply_longer_than_anybody_writes_both_ends_are_read(bench, reply, right):
-    row = one(bench, bench.call("direct", reply.format("la " * 1_000_000)), bench.call("meta", "Yes"))
-    assert (row["correct_inclusion"], row["status"]) == (right, "ok")
-
-
 @pytest.mark.parametrize(
     ("rule", "yes", "status"), [("default", None, "meta_invalid"), ("reference", 1, "ok")]
 )
@@ -64,13 +58,6 @@ def test_the_rule_of_the_study_decides_what_is_right(bench):
     assert one(bench, *calls)["correct"] == 1
     assert one(bench, *calls, rule="token_boundary")["correct"] == 0
     assert one(bench, *calls, rule="exact_match")["matching"] == "exact_match"
-
-
-def test_thinking_is_not_part_of_an_answer(bench):
-    row = one(
-        bench, bench.call("direct", "<think>Paris?</think>Lyon"), bench.call("meta", "<think>Yes</think>No")
-    )
-    assert (row["correct"], row["yes"], row["output"]) == (0, 0, "<think>Paris?</think>Lyon")
 
 
 def test_leave_to_abstain_is_read_from_one_reply(bench):

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import load_wording, mess
 from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_response, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Sampling
+from metacog_pipeline.llm.types import ChatRequest, Completion, Sampling
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.selfknowledge.conftest import abstains
 
@@ -100,19 +100,6 @@ def test_answers_are_the_same_again_and_resemble_those_of_another_run():
     assert 0.65 < alike < 0.95
     other = SimulatedRespondent(MANY, ObserverSpec(seed=9))
     assert answers(other, 1) != answers(first, 1)
-
-
-def test_what_no_answer_is_accepted_of_is_never_right(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(accuracy=1.0))
-    assert respond(request(bench.UNANSWERABLE, "dual", "direct")) in ("Paris", "Nobody", "?")
-    assert respond(request(bench.CAPITAL, "dual_ko", "direct")) in ("파리", "?")
-
-
-def test_a_choice_is_kept_to(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(untidiness=1.0, refusal=1.0))
-    (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
-    said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
-    assert said in ("예", "아니요")
 
 
 def test_a_refusing_observer_claims_no_knowledge(bench):

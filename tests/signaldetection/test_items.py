@@ -1,10 +1,5 @@
 """The three tasks: sources that arrive verified, the word and its deletion, the draw, what every item holds."""
 
-from dataclasses import replace
-from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.signaldetection import items as own
@@ -20,7 +15,6 @@ from metacog_pipeline.benchmarks.signaldetection.items import (
 )
 from metacog_pipeline.benchmarks.signaldetection.settings import PAPER, Settings
 from metacog_pipeline.errors import MetacogError, SourceError
-from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from tests.signaldetection.scored import bound, construct
 from tests.tables import every
@@ -129,12 +123,6 @@ def test_tasks_b_and_c_are_built_from_the_published_file_and_a_source_that_is_no
 
 
 # --- sources --------------------------------------------------------------------------------------------------------
-def parquet(path: Path, labels: list[object], sentences: list[object]) -> bytes:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"sentence": sentences, "label": labels}), path)
-    return path.read_bytes()
-
-
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "from" / "deep").mkdir(parents=True)
@@ -145,16 +133,6 @@ def folder(tmp_path):
 @pytest.fixture
 def home(tmp_path):
     return Home(tmp_path / "home")
-
-
-def test_another_file_than_the_pinned_one_is_refused_with_both_digests(home, folder):
-    digest = sha256_hex(parquet(folder / "sst2.parquet", [0, 1], ["a", "b"]))
-    with pytest.raises(SourceError) as caught:
-        own.fetch(home, ["sst2"], folder=folder)
-    pinned = own.SOURCES["sst2"]
-    assert str(pinned.digest) in str(caught.value) and digest in str(caught.value)
-    assert "\n" not in str(caught.value) and not pinned.path(home).exists()
-    assert replace(pinned, digest=digest).fetch(home, folder).rows == 2
 
 
 def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home, folder):

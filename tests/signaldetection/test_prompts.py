@@ -88,15 +88,6 @@ def test_a_folder_in_the_published_layout_is_used_byte_for_byte(tmp_path, items)
     assert prompts.messages(item, "risk_s1", found)[-1].content == expected
 
 
-def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path):
-    (tmp_path / "prompt_metad_A.txt").write_text("Judge:")
-    found = prompts.load_wording(tmp_path)
-    assert set(found.prompts) == {("A", "confidence")}
-    (tmp_path / "prompt_metad_A.txt").unlink()
-    with pytest.raises(StudyError, match="no prompt file"):
-        prompts.load_wording(tmp_path)
-
-
 @every(
     ("text", "said"),
     [

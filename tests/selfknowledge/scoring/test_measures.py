@@ -115,17 +115,6 @@ def test_all_alignment_joins_each_question_with_itself(rows, scoring):
     assert alone["all_alignment"]["status"] == "not asked under dual as well"
 
 
-def test_all_alignment_counts_what_lacks_either_answer(rows, scoring):
-    lacks = ["ok", "transport_error", "transport_error", "ok"]
-    dual = rows([1] * 4, [1] * 4, status=lacks)
-    idk = rows([1] * 4, [1] * 4, status=["transport_error", "transport_error", "ok", "ok"], condition="idk")
-    found = values(scoring.score(pl.concat([dual, idk])), condition="idk")
-    assert found["all_alignment"]["status"] == "incomplete: 3 of 4 not answered here or under dual"
-    assert found["idk_alignment"]["status"] == "incomplete: 2 of 4 not answered"
-    own = values(scoring.score(pl.concat([rows([1] * 4, [1] * 4), idk])), condition="idk")
-    assert own["all_alignment"]["status"] == "incomplete: 2 of 4 not answered"
-
-
 def test_runs_that_agree_add_no_certainty(observer, scoring):
     one = observer(300, 0.6, 1.0)
     both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
@@ -134,3 +123,10 @@ def test_runs_that_agree_add_no_certainty(observer, scoring):
         assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
         width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
         assert width[1] == pytest.approx(width[0], rel=0.12)
+
+
+def test_all_alignment_waits_for_the_dual_answers(rows, scoring):
+    dual = rows([1, 0], [1, 0], status=["ok", "transport_error"])
+    found = values(scoring.score(pl.concat([dual, rows([1, 0], [1, 0], condition="idk")])), condition="idk")
+    assert found["idk_alignment"]["estimate"] == 1.0 and found["all_alignment"]["estimate"] is None
+    assert "under dual" in str(found["all_alignment"]["status"])
