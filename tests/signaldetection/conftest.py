@@ -59,33 +59,15 @@ def answered(transcript, asked_in_process, wording):
     """Return a function that asks a simulated observer everything and gives the observations."""
 
     def run_observer(
-        asked: Sequence[Item],
-        observer: ObserverSpec,
-        *,
-        model: str = "m",
-        run: int = 1,
-        conditions: Sequence[str] = ("confidence",),
-        mode: str = "text",
+        asked: Sequence[Item], observer: ObserverSpec, *, conditions: Sequence[str] = ("confidence",)
     ) -> pl.DataFrame:
-        spec = ModelSpec(name=model, provider="simulated", observer=observer)
-        respond = SimulatedRespondent(asked, observer, wording)
+        spec = ModelSpec(name="m", provider="simulated", observer=observer)
         transcripts = asked_in_process(
-            transcript,
-            respond,
-            lambda item, condition, asked_by: ask(item, condition, ItemChat(asked_by, mode, spec), wording),
-            asked,
-            conditions,
-            model=model,
-            run=run,
-            mode=mode,
-        )
-        return read_responses(
-            bound(),
-            transcripts,
-            [(each, asked) for each in conditions],
-            model=model,
-            run=run,
-            source="simulated",
-        )
+            transcript, SimulatedRespondent(asked, observer, wording),
+            lambda item, condition, asked_by: ask(item, condition, ItemChat(asked_by, "text", spec), wording),
+            asked, conditions, model="m", run=1, mode="text",
+        )  # fmt: skip
+        every = [(each, asked) for each in conditions]
+        return read_responses(bound(), transcripts, every, model="m", run=1, source="simulated")
 
     return run_observer

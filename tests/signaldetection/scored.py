@@ -34,16 +34,11 @@ def bound(
     home = Path(_FOLDER.name) if home is None else home
     home.mkdir(parents=True, exist_ok=True)
     (home / "words.toml").write_text(f"ratings = {ratings}\n")
-    keys = {
-        "dataset": '"sample"',
-        "wording": '"words.toml"',
-        **keys,
-        "allow_incomplete": str(allow_incomplete).lower(),
-    }
+    keys = {"dataset": '"sample"', "wording": '"words.toml"', **keys}
+    keys["allow_incomplete"] = str(allow_incomplete).lower()
     table = "\n".join(f"{name} = {value}" for name, value in keys.items())
     (home / "study.toml").write_text(
-        f'[study]\nname = "t"\nhome = "."\nseed = {seed}\nruns = 3\n'
-        '[[models]]\nname = "m"\nprovider = "simulated"\n'
+        f'[study]\nname = "t"\nhome = "."\nseed = {seed}\nruns = 3\n[[models]]\nname = "m"\nprovider = "simulated"\n'
         f"[benchmarks.signaldetection]\n{table}\n"
     )
     found: SignalDetection = SignalDetection.of(load_study(home / "study.toml"))

@@ -218,22 +218,16 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
 
 @pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])
 def test_degenerate_models_get_a_reason_not_a_verdict(kind, folder):
-    items = items_of(100)
-    frames = []
+    items, frames = items_of(100), []
+    changed = {
+        "always 0": {"response": pl.lit(0, pl.Int8)}, "one rating": {"confidence": pl.lit(4, pl.Int8)},
+        "refused": {"response": pl.lit(None, pl.Int8), "status": pl.lit("refused")},
+        "perfect": {"response": pl.col("stimulus")}, "same": {},
+    }  # fmt: skip
     for condition in ("confidence", *RISKS):
         frames.append(model(items, seed=1, model="normal", condition=condition))
         odd = model(items, seed=1 if kind == "same" else 2, model="odd", condition=condition)
-        frames.append(
-            odd.with_columns(
-                **{
-                    "always 0": {"response": pl.lit(0, pl.Int8)},
-                    "one rating": {"confidence": pl.lit(4, pl.Int8)},
-                    "refused": {"response": pl.lit(None, pl.Int8), "status": pl.lit("refused")},
-                    "perfect": {"response": pl.col("stimulus")},
-                    "same": {},
-                }[kind]
-            )
-        )
+        frames.append(odd.with_columns(**changed[kind]))
     found = compare(pl.concat(frames), seed=1, home=folder, n_boot=60)
     numbers = found.select(pl.col(pl.Float64))
     assert not any(numbers.select(pl.all().is_nan().any()).row(0))
