@@ -88,21 +88,6 @@ def test_a_study_runs_from_items_to_estimates(tmp_path):
     assert plan_study(asked).rows[0].to_ask == 0
 
 
-def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path):
-    untidy = MODEL.replace("d_type2 = 3.0", "untidiness = 1.0")
-    first = ask(study(tmp_path, "limit = 10", untidy))
-    files.read(of(first.study), first)
-    files.score(of(first.study), first)
-    sent = len(requests(first))
-    for rules in ('yes_no = "reference"', 'matching = "exact_match"'):
-        asked = study(tmp_path, f"limit = 10\n{rules}", untidy)
-        (other,) = tasks.partitions(of(asked))
-        assert staleness.stale_stages(of(asked), other) == ("responses", "run_estimates")
-        frame = read(other)
-        assert set(frame["yes_no" if "yes_no" in rules else "matching"]) == {rules.split('"')[1]}
-        assert len(requests(other)) == sent
-
-
 def test_other_words_decoding_or_length_ask_again(tmp_path):
     first = ask(study(tmp_path, "limit = 2"))
     sampled = [each["sampling"] for each in requests(first)]

@@ -1,9 +1,7 @@
 """Rules of reading beside ours: the published ones, literally, and stricter ones."""
 
-import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.read import matches, says_known
+from metacog_pipeline.benchmarks.selfknowledge.read import matches
 from metacog_pipeline.benchmarks.selfknowledge.rules import (
     RULES,
     says_yes,
@@ -40,14 +38,6 @@ EVERY = ("entities", *RULES)
 )
 def test_each_rule_matches_what_it_should(output, answers, right):
     assert {name for name in EVERY if matches(output, answers, name)} == set(right.split())
-
-
-@pytest.mark.parametrize("language", tuple(YES_NO))
-def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language):
-    for value, word in zip((1, 0), YES_NO[language], strict=True):
-        for text in (word, f" {word}. ", f'"{word}"', f"«{word}»", word.upper()):
-            read = {says_known(text, language, rule) for rule in ("default", "reference")}
-            assert read == {value}
 
 
 @every(

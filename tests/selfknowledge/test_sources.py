@@ -76,22 +76,6 @@ def said(name: str, path: Path) -> str:
 
 # --- layouts ------------------------------------------------------------------------------------------------------------
 @every(
-    ("file", "name", "rows"),
-    [
-        ("nq_open_dev.jsonl.gz", "nq_open", 3610),
-        ("nq_efficientqa_dev_1.1.jsonl.gz", "efficientqa", 1800),
-        ("webquestions_test.jsonl.gz", "web_questions", 2032),
-        ("mkqa_fixture_6.jsonl.gz", "mkqa", 6),
-    ],
-)
-def test_published_files_have_the_published_number_of_questions(file, name, rows):
-    path = QA / file
-    if not path.exists():
-        pytest.skip(f"{path} is not here; set METACOG_DATA")
-    assert [row.number for row in read(name, path)] == list(range(rows))
-
-
-@every(
     ("name", "question_id", "answers"),
     [
         ("trivia_qa", "tc_1", ["This one", "That"]), ("freebase_qa", "FreebaseQA-eval-0", ["orville", "wilbur"]),

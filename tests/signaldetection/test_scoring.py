@@ -11,11 +11,10 @@ from scipy.special import ndtri
 from metacog_pipeline.benchmarks.signaldetection import measures as kept
 from metacog_pipeline.benchmarks.signaldetection.measures import BAYES
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts_from_trials, padded
 from metacog_pipeline.stats.metad import fit_metad
 from tests.observers import criteria_around, simulate_trials
-from tests.signaldetection.scored import bound, pool, responses, score
+from tests.signaldetection.scored import pool, responses, score
 
 STEPS = (0.35, 0.7, 1.1, 1.6)
 PLAIN = ("coverage", "accuracy", "hit_rate", "false_alarm_rate", "d", "c", "c_prime")
@@ -108,14 +107,6 @@ def test_meta_d_is_the_fit_of_padded_counts():
     fit = fit_metad(padded(counts_from_trials(*columns, 5)))
     for name, value in (("meta_d", fit.meta_da), ("m_ratio", fit.m_ratio), ("d", fit.da)):
         assert found[name]["estimate"] == pytest.approx(float(value[0]))
-
-
-def test_confidence_is_read_as_one_half_to_one():
-    frame = observed([1, 1, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0], [5, 3, 1, 5, 1, 5])
-    found = values(score(frame, seed=1, n_boot=20))
-    stated, right = np.array([1, 0.75, 0.5, 1, 0.5, 1]), np.array([1, 1, 1, 0, 0, 1])
-    assert bound().harmonise(frame)["confidence"].to_list() == stated.tolist()
-    assert found["auroc2"]["estimate"] == pytest.approx(auroc(stated, right).value)
 
 
 def test_an_answer_without_a_response_is_wrong_and_nothing_else():

@@ -72,23 +72,14 @@ _ABSTAINS = {
     "abstain_d": "d′", "abstain_c": "c", "abstain_hits": "abstains, not known", "abstain_false_alarms": "abstains, known",
     "idk_rate": "abstains", "idk_accuracy": "accuracy", "idk_alignment": "alignment", "all_alignment": "all alignment",
 }  # fmt: skip
-_D = (
-    "d′: z(yes when right) - z(yes when wrong), half an item added to either side; 0: a yes says nothing about the "
-    "answer. c: below 0 the model says yes too often. Published matching: an accepted answer is any part of the reply; "
-    "published rules: so is a yes, and rates are kept 1e-4 from 0 and 1. AUROC2 and the densities need log-probabilities."
-)
-_ONCE = (
-    "One question with leave to say that the answer is not known. Signal are the questions that the model did not know "
-    "when asked for the answer: an abstention there is a hit, elsewhere a false alarm. Alignment: right = not "
-    "abstained, which whoever always abstains has of every question; all alignment: that, being right and saying yes when "
-    "asked twice are all the same."
-)
+_D = "Published matching: an accepted answer is any part of the reply; published rules: so is a yes, and d′ is clipped."
+_ONCE = "Signal are the questions that the model did not know when asked for the answer: an abstention there is a hit."
 
 
-def _own(home: Home, named: Mapping[str, str], where: str, said: str) -> Markup:
-    """Return a table per world of the study's values of the ``named`` measures."""
-    made = Markup()
-    for title, groups in exhibits.own(home, _NAME, named, where).items():
+def own_table(home: Home, named: Mapping[str, str], where: str, said: str, soft: str) -> Markup:
+    """Return a table per world of the study's values of the ``named`` measures; ``soft`` explains them."""
+    made = pieces.paragraph(soft, "soft")
+    for title, groups in (worlds := exhibits.own(home, _NAME, named, where)).items():
         body = [
             (model, condition, *(
                 pieces.interval(one.value, one.low, one.high, low_n=one.low_n) if (one := found.get(name)) else None
@@ -97,19 +88,12 @@ def _own(home: Home, named: Mapping[str, str], where: str, said: str) -> Markup:
             for (model, _, condition), found in groups.items()
         ]  # fmt: skip
         made += pieces.table(("model", "condition", *named.values()), body, f"{title}: {said}")
-    return made
-
-
-def sensitivity(home: Home) -> Markup:
-    """Return how far a yes goes with being right, and which answers get a yes."""
-    found = _own(home, _TWICE, "starts_with(condition, 'dual')", "asked twice")
-    return pieces.paragraph(_D, "soft") + (found or pieces.paragraph(_NOTHING))
+    return made if worlds else made + pieces.paragraph(_NOTHING)
 
 
 def asked_once(home: Home, where: str = "not starts_with(condition, 'dual')") -> Markup:
     """Return what changes where a model may abstain."""
-    found = _own(home, _ABSTAINS, where, "asked once")
-    return pieces.paragraph(_ONCE, "soft") + (found or pieces.paragraph(_NOTHING))
+    return own_table(home, _ABSTAINS, where, "asked once", _ONCE)
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------
@@ -262,7 +246,10 @@ def patched(home: Home, side: str) -> Markup:
 
 
 SECTIONS = (
-    Section("Does a yes go with being right?", sensitivity),
+    Section(
+        "Does a yes go with being right?",
+        partial(own_table, named=_TWICE, where="starts_with(condition, 'dual')", said="asked twice", soft=_D),
+    ),
     Section("Type-2 ROC and confidence", curves),
     Section("Asked once, with leave to abstain", asked_once),
 )

@@ -169,18 +169,11 @@ def criteria(home: Home, measure: str = "c") -> Markup:
     return _grid(figures)
 
 
-_SHIFTS = (
-    "Intervals are at the level of the whole family of tests (Bonferroni), and the verdicts rest on them. Significant: "
-    "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
-    "paired test knows that both conditions were answered on the same items; those of published counts are not known."
-)
-
-
 def shifts(home: Home) -> Markup:
     """Return how far each stated risk moves the criterion, and the verdicts of both tests."""
     made = tests(home, "Text: criteria under two risks", "criterion_z", "c")
     own = tests(home, "", "criterion_paired", "c") or pieces.paragraph("No criterion shifts measured yet.")
-    return made + own + pieces.paragraph(_SHIFTS, "soft")
+    return made + own
 
 
 def _by_rating(home: Home) -> Iterator[tuple[Any, ...]]:
