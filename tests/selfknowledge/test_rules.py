@@ -1,6 +1,5 @@
 """Rules of reading beside ours: the published ones, literally, and stricter ones."""
 
-
 from metacog_pipeline.benchmarks.selfknowledge.read import matches
 from metacog_pipeline.benchmarks.selfknowledge.rules import (
     RULES,
