@@ -14,7 +14,7 @@ Start with `estimate` (what a number is here), `resampling` (the unit of chance)
 calibration, auroc     calibration error, Brier score and its parts; area under the type-2 ROC; roc: its points
 confidence_measures    answers as counts with their resamples; risk against coverage, calibration slope
 confidence_fit         tables of somebody else's trials: columns (confidence_columns), trials (_data), measures
-agreement(_many)       Cohen's and Fleiss' kappa, Krippendorff's alpha
+agreement_many         Fleiss' kappa, Krippendorff's alpha
 anova, effects         one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
 ranks, ranksum         Spearman's correlation, many rows at once; Mann and Whitney's test
 robust, pca            trimmed means, medians, resampled ranks of respondents; principal components

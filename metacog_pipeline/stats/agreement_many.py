@@ -8,15 +8,13 @@ where all resamples give the value itself, as in full agreement, there is none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, counts, floats, ratio
-from metacog_pipeline.stats.agreement import cohen_kappa
+from metacog_pipeline.stats._arrays import Floats, counts, floats, ratio
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 
 ONE_CATEGORY = "one category used by all"
@@ -24,15 +22,6 @@ TOO_FEW_RATERS = "fewer than two raters"
 NO_SPREAD = "no spread: the same in every resample"
 _LEAST_ROOM = 1e-10  # 1 - chance agreement below this is none
 N_BOOT = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class PairKappa:
-    """Cohen's kappa of the raters ``first`` and ``second`` (rows of the ratings)."""
-
-    first: int
-    second: int
-    kappa: Estimate
 
 
 def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
@@ -76,7 +65,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 
     >>> round(krippendorff_alpha(ratings).value, 3)
     0.895
     """
-    values = _ratings(ratings)
+    values = floats("the table of ratings", ratings, 2, gaps=True)
     values = values[:, (~np.isnan(values)).sum(axis=0) >= 2]
     method, n = "krippendorff alpha, interval, bootstrap of units", values.shape[1]
     if n == 0:
@@ -97,37 +86,6 @@ def krippendorff_alpha(ratings: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 
     return _estimate(alpha, n, method, n_boot, seed, OK)
 
 
-def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
-    """Return Cohen's kappa of every two raters over the units both rated; ``ratings`` ``(raters, units)``, NaN missing.
-
-    >>> [round(each.kappa.value, 2) for each in pairwise_kappa([[0, 1, 1], [0, 1, 1], [1, 1, 0]])]
-    [1.0, -0.5, -0.5]
-    """
-    values = _ratings(ratings)
-    found = []
-    for first, second in combinations(range(len(values)), 2):
-        both = ~np.isnan(values[first]) & ~np.isnan(values[second])
-        found.append(PairKappa(first, second, cohen_kappa(values[first][both], values[second][both])))
-    return tuple(found)
-
-
-def category_counts(scores: ArrayLike, edges: ArrayLike = (0.25, 0.5, 0.75)) -> Ints:
-    """Return how many of ``scores`` ``(units, raters)``, NaN missing, fall into each bin: ``(units, len(edges) + 1)``.
-
-    ``edges`` rise; a score on one belongs to the bin above it.
-
-    >>> category_counts([[0.1, 0.3, 0.3], [0.9, 0.75, np.nan]]).tolist()
-    [[1, 2, 0, 0], [0, 0, 0, 2]]
-    """
-    values, inner = _ratings(scores), floats("edges", edges)
-    if not bool((np.diff(inner) > 0).all()):
-        raise ValueError("edges must be one ascending row of numbers")
-    unit, rater = np.nonzero(~np.isnan(values))
-    table = np.zeros((len(values), len(inner) + 1), dtype=np.int64)
-    np.add.at(table, (unit, np.digitize(values[unit, rater], inner)), 1)
-    return table
-
-
 def _estimate(
     statistic: Callable[[Floats], Floats], n: int, method: str, n_boot: int, seed: int, status: str
 ) -> Estimate:
@@ -140,7 +98,3 @@ def _estimate(
     if known is not None and float(np.ptp(np.append(known, value))) < _LEAST_ROOM:
         return Estimate(value, None, None, n, method, NO_SPREAD if status == OK else status)
     return replace(resampling.from_draws(value, drawn, n, method, status, "widened"), sem=None)
-
-
-def _ratings(ratings: ArrayLike) -> Floats:
-    return floats("the table of ratings", ratings, 2, gaps=True)

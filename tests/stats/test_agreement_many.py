@@ -1,4 +1,4 @@
-"""Fleiss' kappa, Krippendorff's alpha, kappa of every pair, and bins."""
+"""Fleiss' kappa and Krippendorff's alpha."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats import agreement_many
-from metacog_pipeline.stats.agreement import cohen_kappa
-from metacog_pipeline.stats.estimate import NO_ITEMS
 
 # Krippendorff (2011), example C: four observers, twelve units, missing ratings.
 NAN = np.nan
@@ -41,11 +39,3 @@ def test_no_order_of_raters_or_units_changes_anything(units):
     other = agreement_many.krippendorff_alpha(ratings[::-1, ::-1], n_boot=5).value
     assert (value is None) == (other is None)
     assert value is None or (value == pytest.approx(other, abs=1e-12) and value <= 1 + 1e-12)
-
-
-def test_every_pair_is_compared_over_what_both_rated():
-    found = agreement_many.pairwise_kappa(EXAMPLE)
-    assert [(one.first, one.second) for one in found] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    both = [(a, b) for a, b in zip(EXAMPLE[0], EXAMPLE[2], strict=True) if a == a and b == b]
-    assert found[1].kappa == cohen_kappa(*zip(*both, strict=True))
-    assert agreement_many.pairwise_kappa(np.full((2, 3), NAN))[0].kappa.status == NO_ITEMS

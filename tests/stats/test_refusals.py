@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats import calibration, intervals, paired, power, ranks, resampling, robust
-from metacog_pipeline.stats.agreement import cohen_kappa
-from metacog_pipeline.stats.agreement_many import category_counts, fleiss_kappa, krippendorff_alpha
+from metacog_pipeline.stats.agreement_many import fleiss_kappa, krippendorff_alpha
 from metacog_pipeline.stats.anova import anova, fisher_lsd
 from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
 from metacog_pipeline.stats.bayes.single import bayes_metad
@@ -68,10 +67,8 @@ def drawn_together(tables, answered=None):
 # What the message says, as a pattern, and the calls.
 REFUSED = {
     "": [
-        lambda: cohen_kappa([1], [1, 2]),
         lambda: fleiss_kappa([[-1, 2]]),
         lambda: krippendorff_alpha([1, 2, 3]),
-        lambda: category_counts([[0.1]], [0.5, 0.2]),
         lambda: counts([1, 2], [1, 2, 3, 4]),
         lambda: padded(counts([1, 2], [1, 2]), -1),
         lambda: check_correction("both"),

@@ -41,7 +41,6 @@ from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
 from metacog_pipeline.reading.calls import TOO_LONG, Call
 from metacog_pipeline.scoring.responses import in_order
-from metacog_pipeline.stats.agreement import ONE_CATEGORY
 from metacog_pipeline.stats.estimate import OK, SINGLE_ITEM
 from metacog_pipeline.stats.intervals import wilson_interval
 
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
 SELF = "self"  # in a study's list of judges: the model that is judged
 REFUSAL = "I would rather not judge this."
+ONE_CATEGORY = "one category used by both"  # κ has no value
 _PLACES = ("task", "first", "next", "reply")
 _PLACE = re.compile(rf"\{{\{{({'|'.join(_PLACES)})\}}\}}")
 _QUOTATION = re.compile(r"^\| [^\n]*(?:\n\| [^\n]*)*", re.MULTILINE)
