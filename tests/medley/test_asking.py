@@ -103,17 +103,6 @@ def basis(make_instance):
     return make_instance()
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_the_line_that_ends_a_quotation_does_not_occur_in_it(make_instance, published, hostile):
-    lines = prompts.fenced("step_a", hostile).split("\n")
-    assert lines[-1] == lines[0].replace("BEGIN", "END") and lines[-1] not in lines[1:-1]
-    outputs = published()["ensemble_outputs"]
-    outputs[0]["response"]["assessment"] = hostile
-    found = WORDING.read("b_social", False, sent("b_social", make_instance(ensemble_outputs=outputs)))
-    assert json.loads(found["analysts"])[0]["assessment"] == plain(hostile)
-    assert len(json.loads(found["analysts"])) == 4
-
-
 def own(tmp_path, text):
     path = tmp_path / "own.toml"
     path.write_text(text, encoding="utf-8")

@@ -36,7 +36,6 @@ from metacog_pipeline.benchmarks.medley.judging.grades import (
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import parse_reply
-from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
@@ -110,15 +109,6 @@ def test_nothing_in_an_answer_ends_its_quotation(injection):
         Case(case().item, "normal", injection, condensed({"_parse_error": True, "_raw": injection})),
     ):
         assert quoted(filled(one))["final"] == one.final.replace("\ud800", "\ufffd")
-
-
-@given(st.text(max_size=300), st.text(max_size=300))
-def test_any_two_texts_are_read_back_as_they_were(first, final):
-    found = quoted(filled(Case(_ITEM, "normal", first, final)))
-    assert (found["first"], found["final"]) == (first, final)
-
-
-_ITEM = presented(build_debate(1), "normal")
 
 
 def test_a_reply_is_condensed_to_one_line_per_claim_with_reasons():
@@ -368,23 +358,6 @@ def test_it_errs_as_often_as_it_should_and_by_one():
     ]
     assert set(off) == {-1, 0, 1}
     assert mean(one != 0 for one in off) == pytest.approx(0.3, abs=0.06)
-
-
-def test_it_tells_those_who_follow_arguments_from_those_who_follow_the_crowd(converse):
-    def grades(character):
-        found = []
-        for number in range(1, 9):
-            item = build_debate(number)
-            answers, _ = converse(SimulatedRespondent([item], ObserverSpec(character=character)), item)
-            first, final = (condensed(parse_reply(answers[step])) for step in ("step_a", "b_social"))
-            found.append(
-                json.loads(graded(Case(presented(item, "normal"), "normal", first, final), accuracy=1.0))
-            )
-        return found
-
-    arguments, crowd = grades("argument-follower"), grades("crowd-follower")
-    for key in ("a1", "n1", "g3"):
-        assert mean(one[key] for one in arguments) > mean(one[key] for one in crowd), key
 
 
 @pytest.mark.parametrize("status", [Status.REFUSED, Status.TRUNCATED])

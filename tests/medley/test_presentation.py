@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, Analyst, Consensus
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Consensus
 from metacog_pipeline.benchmarks.medley.presentation import (
     applicable,
     direction,
@@ -18,12 +18,6 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 from metacog_pipeline.errors import StudyError
 from tests.medley.bound import replace
 from tests.tables import every
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def names(instance):
@@ -39,24 +33,6 @@ def test_nothing_an_analyst_says_can_name_it_or_state_its_position(instance):
     shown = masked_analysts(instance.changed(analysts=(Analyst("Analyst A", hostile),)))[0]
     assert shown["analyst"] == "Analyst A" and "model_id" not in shown
     assert shown["claim_level_assessments"] == [{"claim_id": "C1", "position": "opposes"}]
-
-
-@given(
-    response=st.dictionaries(
-        st.sampled_from(["assessment", "claim_level_assessments", "x"]), JSON, max_size=3
-    )
-)
-def test_any_reply_can_be_shown(instance_for_any, response):
-    instance = instance_for_any.changed(analysts=(Analyst("m", response),))
-    for condition in CONDITIONS:
-        shown = presented(instance, condition)
-        masked_analysts(shown), masked_consensus(shown.consensus)
-        assert all(held(one, claim) for one in shown.analysts for claim in CLAIM_IDS)
-
-
-@pytest.fixture(scope="module")
-def instance_for_any(make_instance):
-    return make_instance()
 
 
 @every(

@@ -11,13 +11,11 @@ from metacog_pipeline.benchmarks.medley import Medley, scores
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
-from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema
-from tests.medley.bound import SCORED, estimated, replace
+from tests.medley.bound import estimated, replace
 
 LEVELS = ("very_low", "low", "moderate", "high", "very_high")
 BOOT = {"seed": 3, "n_boot": 50}
@@ -89,16 +87,6 @@ def value(table, measure, column="estimate", **where):
     found = table.filter(measure=measure, **where)
     assert found.height == 1
     return found[column][0]
-
-
-def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
-    rows = answered(1)
-    found = scores.score_instances(rows, instances)
-    assert found.schema == SCORED
-    triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
-    alone = scores.score_triples([presented(one, "normal") for one in instances], triples)
-    assert found["mms"].to_list() == alone["mms"].tolist()
-    assert found["proportionality"].to_list() == alone["proportionality"].tolist()
 
 
 def pool(rows, instances, judged=None, **told):

@@ -1,14 +1,7 @@
 """Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
 
-``models_paired``: MMS (10 % trimmed means) or a pull (means) of a minus b; p by Holm, of all exchanges where 12 or fewer
-instances are shared. ``rank``: central 95 % of ranks over resamples. Agreement of rankings (``statistic``: largest shift):
-``cross_domain``, ``leave_one_domain_out``, ``aggregation``, ``rank_divergence`` (MMS and MAS), ``ability_map`` (MAS with an
-alternative of Appendix K; ``statistic``: models whose dominant ability changes). ``ability_rho``: mean ρ over instances of
-judged dimensions within or between abilities. ``pca``: shares of variance. ``predictor``: ρ over models of a dimension
-with adversarial Δ or ``pull_crowd``, by Bonferroni over the ten; low, high: range without one model. ``zero_change``: ρ of
-the share of claims never changed with T1. ``nudge``: share revised on structured questions minus that on a generic one.
-``analyst_overlap``: rank-biserial r of MMS where an analyst of the own family is shown; ``t2 residual``: of T2 after MAS is
-taken out. ``size_slope``: what a tenfold size adds within families. ``cognitive_map``: the rule of `pull`.
+`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank, of
+``ability_map`` the number of models whose dominant ability changes.
 
 Models with a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``; simulated observers
 never meet measured models.
