@@ -13,7 +13,6 @@ from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, O
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
-    JSON,
     ONE_TURN,
     PROBE,
     ROUNDS,
@@ -194,7 +193,7 @@ class Rows(RowRules):
             first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
             return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
         if item.tier in _OF_TIER and not self._whole(said["answer"]):
-            return {ANSWER: (_json if condition == JSON else _lines)(said, fields)}
+            return {ANSWER: _lines(said, fields)}
         if ANSWER not in steps:
             once = f", or the condition {ONE_TURN} for predictions in one reply" if item.tier == "1b" else ""
             raise RowError(
@@ -230,12 +229,6 @@ class Rows(RowRules):
 
 def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:
     return "\n".join(f"{_LINES[field]}: {said[field]}" for field in fields)
-
-
-def _json(said: Mapping[str, Any], fields: Iterable[str]) -> str:
-    values = {field: said[field] if field == "answer" else columns.number(said[field]) for field in fields}
-    made = {_LINES[field].casefold(): value for field, value in values.items()}
-    return json.dumps(made, ensure_ascii=False, default=str)
 
 
 IMPORTER = importer_of(Rows)
