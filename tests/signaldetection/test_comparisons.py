@@ -114,20 +114,6 @@ def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(effic
     assert d["verdict"] == "not_significant" and d["p_adjusted"] > 0.001
 
 
-def test_sharing_items_narrows_a_difference(folder):
-    items = items_of(800)
-    pair = [model(items, correlation=0.95, seed=seed, model=f"m{seed}") for seed in (1, 2)]
-    apart = [pair[0], pair[1].with_columns(item_id=pl.format("other-{}", "item_id"))]
-    together = between_models(pl.concat(pair), 300)
-    (shared,) = rows(together, "models_paired", "d")
-    unshared = between_models(pl.concat(apart), 300)
-    assert all(
-        row["status"] == "no shared items" and row["p"] is None for row in rows(unshared, "models_paired")
-    )
-    alone = pool(pl.concat(pair), seed=1, home=folder, n_boot=20).filter(pl.col("measure") == "d")["sem"]
-    assert shared["se"] < 0.6 * float(np.sqrt((alone**2).sum()))
-
-
 def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted):
     for family in ("criterion_z", "criterion_paired"):
         moved = rows(shifted, family, "c", model="heeds")
