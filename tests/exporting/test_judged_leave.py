@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import replace
 
 import pytest
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
@@ -73,24 +70,3 @@ def test_a_bundle_rebuilds_the_boards_that_rest_on_judges(metacog, judged, tmp_p
     metacog("export", judged, "--to", tmp_path / "out.zip", "--format", "bundle")
     done = metacog("doctor", "--bundle", tmp_path / "out.zip", "--to", tmp_path / "again", "--json")
     assert [each for each in json.loads(done.output)["tables"] if not each["equal"]] == []
-
-
-def test_a_judge_whose_verdicts_are_missing_is_one_line_and_asks_nobody(judged, tmp_path):
-    with pytest.raises(StudyError, match='provider = "replay" never answers'):
-        mixed = STUDY.replace('"strict"\nprovider = "simulated"', '"strict"\nprovider = "replay"')
-        (tmp_path / "mixed.toml").write_text(mixed)
-        load_study(tmp_path / "mixed.toml")
-    rows = re.sub(
-        r'name = "(.*)"\nprovider = "simulated"', r'name = "\1"\nmodel = "\1"\nprovider = "replay"', STUDY
-    )
-    (tmp_path / "s.toml").write_text(rows.replace("observer", "#"))
-    into = bound(load_study(tmp_path / "s.toml"), "medley")
-    homes.lend_cases(into.context.study)
-    (partition, *_), declared = tasks.partitions(bound(load_study(judged), "medley")), judging.wanted(into)
-    kept = judging.kept_responses(partition)
-    assert kept is not None and declared is not None
-    construction.build(into)
-    study = into.context.study
-    own = replace(partition, study=study, spec=study.models[0])
-    outcome = judging.ask(into, declared, own, kept)
-    assert outcome.stopped is not None and "never asks" in outcome.stopped and outcome.tally.cost_usd == 0

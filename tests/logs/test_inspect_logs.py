@@ -77,13 +77,6 @@ def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
     assert first.text == "ANSWER: A\nConfidence: 38%" and len(kept(done, "small", 2)) == 8
 
 
-def test_a_second_import_changes_nothing(take, tmp_path):
-    take(SMALL)
-    before = state(tmp_path)
-    again = take(SMALL)
-    assert (again.kept, again.known) == (0, 16) and state(tmp_path) == before
-
-
 def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     take(SMALL)
     renamed = changed(lambda each: each.update(id=f"other-{each['id']}"), as_third)
@@ -126,14 +119,6 @@ def test_a_run_that_was_cancelled_is_refused_unless_its_status_is_trusted_and_wh
     path = written(tmp_path / "cancelled.eval", entries)
     refused(take, tmp_path, path, "status cancelled.*--trust status")
     assert len(list(reading.samples_of(path, ("status",)) or ())) == 16
-
-
-def test_a_sample_without_an_answer_says_which_limit_it_met(take, changed):
-    def stop(each: Any) -> None:
-        if (each["id"], each["epoch"]) == ("g2", 1):
-            each.update(limit={"type": "token", "limit": 9}, output={"choices": []})
-
-    assert take(changed(stop)).rejected[0][2] == "has no answer: stopped at its limit (token)"
 
 
 def test_a_sample_that_unpacks_but_differs_from_its_checksum_is_damaged(take, tmp_path):

@@ -13,16 +13,8 @@ from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
 
-SAMPLE = """[study]
-name = "x"
-
-[[models]]
-name = "old"
-provider = "replay"
-
-[benchmarks.questions]
-items = "sample"
-"""
+OPENAI = {"custom_id": "s01", "response": {"status_code": 200, "body": {
+    "model": "gpt-x", "choices": [{"message": {"content": "Answer: B"}, "finish_reason": "stop"}]}}}  # fmt: skip
 
 
 def choice(number, likely, target=1, **more):
@@ -129,7 +121,7 @@ def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, t
     with pytest.raises(StudyError, match="do not say which request they answer"):
         samples(lines(tmp_path / "vertex.jsonl", row))
     with pytest.raises(StudyError, match="name the study that asks its questions"):
-        take(lines(tmp_path / "out.jsonl", *BATCHES["openai"]))
+        take(lines(tmp_path / "out.jsonl", OPENAI))
 
 
 def test_a_line_that_is_cut_off_is_named(tmp_path, take):
@@ -138,40 +130,6 @@ def test_a_line_that_is_cut_off_is_named(tmp_path, take):
     with pytest.raises(StudyError, match="line 2 is no JSON object"):
         take(path)
     assert not (tmp_path / "study.toml").exists()
-
-
-BATCHES: dict[str, list[dict[str, Any]]] = {
-    "openai": [
-        {"custom_id": "s01", "response": {"status_code": 200, "body": {
-            "id": "c1", "model": "gpt-x", "choices": [{"message": {"content": "Answer: B\nConfidence: 90%"},
-            "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}}, "error": None},
-        {"custom_id": "s02", "response": None, "error": {"code": "batch_expired", "message": "late"}},
-    ],
-    "anthropic": [
-        {"custom_id": "s01", "result": {"type": "succeeded", "message": {
-            "id": "m", "model": "claude-x", "role": "assistant", "type": "message", "stop_reason": "end_turn",
-            "content": [{"type": "text", "text": "Answer: B\nConfidence: 90%"}],
-            "usage": {"input_tokens": 5, "output_tokens": 3}}}},
-        {"custom_id": "s02", "result": {"type": "expired"}},
-    ],
-    "gemini": [
-        {"key": "s01", "response": {"modelVersion": "gemini-x", "candidates": [{"content": {
-            "parts": [{"text": "Answer: B\nConfidence: 90%"}], "role": "model"}, "finishReason": "STOP"}],
-            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3}}},
-        {"key": "s02", "error": {"code": 4, "message": "late"}},
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("provider", BATCHES)
-def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, provider):
-    (tmp_path / "study.toml").write_text(SAMPLE)
-    unknown = {**BATCHES[provider][0], "custom_id": "no", "key": "no"}
-    done = take(lines(tmp_path / "output.jsonl", *BATCHES[provider], unknown))
-    names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
-    assert done.kept == 1 and done.study.models[-1].name == names[provider]
-    assert [each[0] for each in done.rejected] == ["s02", "no"] and "was not answered" in done.rejected[0][2]
-    assert "no item is called 'no'" in done.rejected[1][2]
 
 
 def result(number, **more):

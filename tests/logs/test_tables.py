@@ -149,12 +149,6 @@ def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tm
     assert any("none of the 20 answers is right by the key" in line for line in told)
 
 
-def test_an_id_that_names_two_questions_names_two_items(tmp_path, take_table):
-    made = [{**row, "id": f"q{number % 20}"} for number, row in enumerate(rows(models=("one",)))]
-    done = take_table(table(tmp_path / "own.csv", made))
-    assert (done.kept, len(bound(done.study, "questions").items)) == (40, 40)
-
-
 def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path):
     made = [{**row, "confidence": row["confidence"] / 100} for row in rows()]
     made[0]["prediction"], made[1]["question"], made[2]["confidence"] = "", "", "NA"
@@ -311,21 +305,6 @@ def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
         table(tmp_path / "t.csv", [{**row, "run": run} for run in ("1", "run_2", "Epoch 3", "4.0", "", "x")])
     )
     assert [each.run for each in made[:5]] == [1, 2, 3, 4, 1] and made[5].why == "run 'x' is no number"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [("Model Name", "Question Text", "Correct Answer", "Model Answer", "Confidence (%)"),
-     ("model", "question", "expected_answer", "generated_answer", "Confidence [0-100]"),
-     ("Model", "Question:", "Reference", "Hypothesis", "Confidence %"),
-     ("Model", "Question", "Ideal", "Sampled", "confidence"), ("Model", "question", "expected", "actual", "CONFIDENCE")],
-)  # fmt: skip
-def test_columns_are_found_under_the_names_that_tools_and_people_give_them(names, tmp_path):
-    made = [dict(zip(names, ("m", f"Q{n}?", "x", "xy"[n], 80 + n), strict=True)) for n in range(2)]
-    first, second = read(table(tmp_path / "t.csv", made), ImportOptions())
-    for each, right, sure in ((first, True, "80"), (second, False, "81")):
-        assert each.said.text.endswith(f"Confidence: {sure}%") and each.model == "m"
-        assert judged(each)[1] is right
 
 
 def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
