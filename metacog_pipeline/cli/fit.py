@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 _ROLES = ("stimulus", "response", "correct", "confidence", "subject")
+_SHOWN = 20  # rows that cannot be used; all are counted by reason
 _MODEL = "\0"  # --group without a column: the hierarchical model
 
 
@@ -57,11 +58,9 @@ def fit(
     table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first, S2 with
     highest confidence last); other columns name the cell.
 
-    Every number has an interval and n, or a status that says why not. Rows that cannot be used are counted by reason, and
-    listed in FILE.rejected.csv.
+    Every number has an interval and n, or a status that says why not. Rows that cannot be used are counted by reason.
     """
     from metacog_pipeline.interchange.confidence_tables import fit_table
-    from metacog_pipeline.interchange.rejected import write_rejected
 
     by, model = [name for name in given["by"] if name != _MODEL], _MODEL in given["by"]
     if file is None and by and Path(by[-1]).is_file():
@@ -77,8 +76,8 @@ def fit(
         printing.say(rows=len(rows.rows), wrote=[str(output)])
     elif not preview:
         click.echo(render(rows, form), nl=False)
-    for line in write_rejected(file, [(number, "not used", why) for number, why in fitted.rejected], "line"):
-        click.echo(line, err=True)
+    for number, why in fitted.rejected[:_SHOWN]:
+        click.echo(f"{file.name}: line {number}: not used: {why}", err=True)
     for note in fitted.notes if preview or not quiet else ():
         click.echo(f"{file.name}: {note}", err=True)
 

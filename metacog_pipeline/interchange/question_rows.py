@@ -74,7 +74,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     given, right, parts = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"]), dict[str, str]()
     if given is None and (parts := option_columns(names)):
         given = texts_of([cells[compared_name(column)] for column in parts.values()])
-    options, labels = options_of(given), labels_of(given)
+    options, labels = options_of(given)
     try:
         answers = [by_label(each, labels) for each in right_answers(right)]
     except _NoAnswer as error:
@@ -307,9 +307,29 @@ def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
     return parts if sum(not absent(each) for each in parts) > 1 else None
 
 
-def options_of(value: Any) -> tuple[str, ...]:
-    """Return the texts of options, given as a list, by letter or number, or as text that holds either; ValueError else."""
-    given = _options(value)
+def options_of(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the texts of options, and what they are called where it is not A, B, C and so on, such as 1, 2, 3 of ARC.
+
+    They are given as a list, by letter or number, as objects with ``text`` and ``label``, or as text that holds any of
+    these, one a line, or with bars between. Raises ValueError for anything else.
+    """
+    given, named = (
+        _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value,
+        list[Any](),
+    )
+    if isinstance(given, Mapping) and "text" in given:
+        given, named = given["text"], listed(given.get("label"))
+    elif isinstance(given, Mapping):  # 2 before 10
+        names = sorted(given, key=lambda name: (not str(name).isdecimal(), len(str(name)), str(name)))
+        named = [name for name in names if not absent(given[name])]
+        given = [given[name] for name in named]
+    elif isinstance(given, str):
+        parts = given.split("\n" if "\n" in given.strip() else "|")
+        given = [each.strip() for each in parts if each.strip()]
+    given = listed(given)
+    while given and absent(given[-1]):  # tables have as many as the longest row
+        given = given[:-1]
+    named = named or [each.get("label") for each in given if isinstance(each, Mapping)]
     texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
     for place, each in enumerate(texts):
         if absent(each) or isinstance(each, Mapping | list):
@@ -317,24 +337,13 @@ def options_of(value: Any) -> tuple[str, ...]:
             raise ValueError(
                 f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
             )
-    found = tuple(_unmarked([one_line(str(each), 2_000) for each in texts])[1])
+    marks, found = _unmarked([one_line(str(each), 2_000) for each in texts])
     if len(found) == 1 or len(found) > len(LETTERS):
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
-    return found
-
-
-def labels_of(value: Any) -> tuple[str, ...]:
-    """Return what options are called where it is not A, B, C and so on, such as 1, 2, 3 of ARC; () else."""
-    given = _as_given(value)
-    if isinstance(given, Mapping):
-        found = listed(given.get("label")) if "text" in given else _in_order(given)
-    else:
-        found = [each.get("label") for each in _options(given) if isinstance(each, Mapping)]
-        found = found or [*_unmarked([str(each) for each in _options(given)])[0]]
-    labels = tuple(str(each).strip() for each in found if not absent(each))
-    named = len(labels) == len(found) == len(set(labels)) and labels != tuple(LETTERS[: len(labels)])
-    return labels if named and len(labels) <= len(LETTERS) else ()
+    labels = tuple(str(each).strip() for each in (named or marks) if not absent(each))
+    other = len({*labels}) == len(found) and labels != tuple(LETTERS[: len(labels)])
+    return tuple(found), labels if other else ()
 
 
 def by_label(answer: Any, labels: Sequence[str]) -> Any:
@@ -350,30 +359,6 @@ def by_label(answer: Any, labels: Sequence[str]) -> Any:
         raise ValueError("answer 0 names none of the options, which are numbered from 1; write their letters")
     named = text if text in labels else bare if bare in labels else None
     return answer if named is None else f"({LETTERS[labels.index(named)]})"
-
-
-def _in_order(value: Mapping[Any, Any]) -> list[Any]:
-    """Return the names of options in their order: 2 before 10."""
-    return sorted(value, key=lambda name: (not str(name).isdecimal(), len(str(name)), str(name)))
-
-
-def _as_given(value: Any) -> Any:
-    """Return the object or list that a text is; any other value as it is."""
-    return _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
-
-
-def _options(value: Any) -> list[Any]:
-    """Return options one by one: of a list, by letter, a column of texts, one a line or by bars."""
-    value = _as_given(value)
-    if isinstance(value, Mapping):
-        value = value.get("text") or [value[name] for name in _in_order(value) if not absent(value[name])]
-    if isinstance(value, str):
-        found = value.split("\n" if "\n" in value.strip() else "|")
-        return [each.strip() for each in found if each.strip()]
-    given = listed(value)
-    while given and absent(given[-1]):  # tables have as many as the longest row
-        given = given[:-1]
-    return given
 
 
 def _unmarked(options: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]]:

@@ -30,7 +30,6 @@ from metacog_pipeline.interchange.question_rows import (
     by_label,
     content_digest,
     flat,
-    labels_of,
     option_columns,
     options_of,
     right_answers,
@@ -155,8 +154,7 @@ class _Table:
     def _sample(self, row: FileRow, said: dict[str, Any], task: str, model: str) -> Sample:
         name = said.get("item_id")
         question = self._question(said) if "question" in said else None
-        options = self._options_of(row.cells, said.get("options"))
-        labels = labels_of(said.get("options")) if options else ()
+        options, labels = self._options_of(row.cells, said.get("options"))
         for field in {"key", "choice"} & set(said):
             try:
                 said[field] = by_label(said[field], labels)
@@ -213,11 +211,11 @@ class _Table:
             raise RowError("has no question")
         return str(question)
 
-    def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
+    def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._parts:
             value = texts_of([cells.get(column) for column in self._parts.values()])
         try:
-            return [] if absent(value) else list(options_of(value))
+            return ((), ()) if absent(value) else options_of(value)
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
 
