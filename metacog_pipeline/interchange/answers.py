@@ -7,7 +7,7 @@ refuses the file before anything is kept, unless it is trusted.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -205,15 +205,17 @@ class Answers:
         return free[0]
 
     # --- all rows -----------------------------------------------------------------------------------------------------
-    def done(self) -> Imported:
-        """Hold the checking columns to the items, and return what was read; `StudyError` where it is refused."""
+    def done(self, named: Callable[[Iterable[str]], Mapping[str, str]] | None = None) -> Imported:
+        """Return what was read, under the names that models have in the study; `StudyError` where it is refused."""
         self._rules.check_choices(self._path)
         self.confidence.check()
+        models = dict.fromkeys(each.who[0] for each in self._answered.values())
+        names = {each: each for each in models} if named is None else named(models)
         proofs = [f"{name} of {n} agrees" for name, n in self._agree.items() if n]
         rows, proof = self._taken + len(self._rejected), "; ".join(proofs) or "nothing proves the match"
         stated = [str(self.confidence)] if {*self._rules.rated} & {*self._fields} else []
         summary = (f"{rows} rows, {self._taken} taken; {proof}", self._quality(), *stated)
-        return Imported(list(self._records()), tuple(self._rejected), summary, rows=rows)
+        return Imported(list(self._records(names)), tuple(self._rejected), summary, names, rows=rows)
 
     def _parsed(self, one: Answered) -> Any:
         calls = {step: Call("ok", text) for step, text in one.texts.items()}
@@ -231,15 +233,17 @@ class Answers:
         )
         return f"of {len(some)} answers that were read {odd} cannot be read; {accuracy}"
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self, names: Mapping[str, str]) -> Iterator[Record]:
+        from_zero = any(each.who[1] == 0 for each in self._answered.values())
         rules, scale, now = self._rules, self._options.scale, datetime.now(UTC)
         known = json.dumps({} if scale in (None, rules.scale) else {"confidence_scale": str(scale)})
         name = str(rules.benchmark.name)
         for one in self._answered.values():
+            who = names[one.who[0]], one.who[1] + from_zero
             for step, text in one.texts.items():
                 own = [] if self._single else [step]
                 yield imported_record(
-                    name, one.item, one.who, one.condition, step, text, at=now,
-                    identity=[name, *one.who, one.item.item_id, one.condition, *own, text, "import"],
+                    name, one.item, who, one.condition, step, text, at=now,
+                    identity=[name, *who, one.item.item_id, one.condition, *own, text, "import"],
                     **{"request_json": known, **one.also},
                 )  # fmt: skip

@@ -28,12 +28,14 @@ class Imported:
     """What a file gave.
 
     The ``rows`` of the file are the ``records`` kept or ``known`` before, the ``same`` answers once more, and those
-    ``rejected`` as not kept. ``summary`` says line by line how the file was understood.
+    ``rejected`` as not kept. ``summary`` says line by line how the file was understood; ``names`` are those that models of
+    the file have in the study.
     """
 
     records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
     summary: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
     study: Study | None = None
     known: int = 0
     rows: int = 0

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,14 +127,15 @@ def import_table(
         raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
     if type(benchmark.settings).takes_questions:
         return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
-    found = read_rows(_built(rules, benchmark), AnswerFile(file), pairs, condition, options)
+    found = read_rows(_built(rules, benchmark), AnswerFile(file), pairs, condition, options, study)
     return _kept(file, study, benchmark.name, found, options)
 
 
 def read_rows(
-    rules: RowRules, rows: AnswerFile, pairs: Sequence[str], condition: str, options: ImportOptions
-) -> Imported:
-    """Read the rows of a table about the items of a benchmark; nothing is kept.
+    rules: RowRules, rows: AnswerFile, pairs: Sequence[str], condition: str, options: ImportOptions,
+    study: Study | None = None,
+) -> Imported:  # fmt: skip
+    """Read the rows of a table about the items of a benchmark; nothing is kept. Models get the names of a ``study``.
 
     Raises ``StudyError`` where a checking column disagrees with the items, or confidence is on no scale that is known.
     """
@@ -144,7 +146,8 @@ def read_rows(
     for number, cells, broken in rows:
         said = {field: columns.cell(cells, column) for field, column in fields.items()}
         answers.take(number, broken or who(cells), said)
-    found = answers.done()
+    named = None if study is None or options.model else partial(study_files.names_of, study)
+    found = answers.done(named)
     return replace(found, summary=(*found.summary, used_columns({**also, **fields}, rows.columns)))
 
 
@@ -221,9 +224,8 @@ def _about_items(path: Path, into: Bound, samples: list[Sample], options: Import
             asked = (each.question or {}).get("question")
             said = {"item_id": each.name, "question": asked, RESPONSE: each.said.text}
             each.why = answers.take(each.name, (each.model, each.run), said, _reported(each, settings))
-    found = answers.done()
-    done = _kept(path, into.context.study, into.name, found, options, names)
-    return _done(samples, done)
+    found = answers.done(lambda models: names)
+    return _done(samples, _kept(path, into.context.study, into.name, found, options))
 
 
 def _refuse_nothing(path: Path, found: Imported) -> None:
@@ -234,31 +236,13 @@ def _refuse_nothing(path: Path, found: Imported) -> None:
         )
 
 
-def _kept(
-    path: Path,
-    study: Study,
-    name: str,
-    found: Imported,
-    options: ImportOptions,
-    names: dict[str, str] | None = None,
-) -> Imported:
-    """Keep records whose models are named as their file does, under the names that the study has for them."""
+def _kept(path: Path, study: Study, name: str, found: Imported, options: ImportOptions) -> Imported:
+    """Keep what was read of a file about the items of a benchmark."""
     _refuse_nothing(path, found)
-    models = dict.fromkeys(each.model for each in found.records)
-    if names is None:
-        own = {options.model: options.model} if options.model else {}
-        names = own or study_files.names_of(study, models)
-    from_zero = any(each.run == 0 for each in found.records)
-    records = [
-        replace(each, model=names[each.model], run=each.run + from_zero)
-        if from_zero or names[each.model] != each.model
-        else each
-        for each in found.records
-    ]
     options.report(found.summary)
-    refuse_others(path, study, name, records, options.trust)
-    made = study_files.fitted(study.path, study, names, max(each.run for each in records))
-    return replace(found, records=records, known=keep(made, name, records), study=made)
+    refuse_others(path, study, name, found.records, options.trust)
+    made = study_files.fitted(study.path, study, found.names, max(each.run for each in found.records))
+    return replace(found, known=keep(made, name, found.records), study=made)
 
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
