@@ -167,6 +167,10 @@ def _who(
             f"{rows.path}: does not say which model answered; name it with --model; nothing was kept"
         )
 
+    if model is None and run is None:  # the same for every row of a long table
+        constant = (str(options.model), options.run or 1)
+        return lambda cells: constant, {}
+
     def who(cells: Mapping[str, Any]) -> Who | str:
         said = options.model if model is None else columns.cell(cells, model)
         if columns.absent(said):
