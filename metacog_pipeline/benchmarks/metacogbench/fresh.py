@@ -149,7 +149,7 @@ def _draw_clubs(rng: random.Random) -> Values:
 
 
 def _shared(regions: Mapping[str, int]) -> dict[str, int]:
-    """Return how many pupils are in all clubs of each choice, whatever other clubs they are in."""
+    """Return how many pupils are in all clubs of each choice, and perhaps in others."""
     made = {key: sum(n for of, n in regions.items() if set(key) <= set(of)) for key in regions}
     return dict(sorted(made.items(), key=lambda each: (len(each[0]), each[0])))
 
