@@ -1,11 +1,11 @@
-"""Ready measures and tests for a benchmark of right and wrong answers with a confidence.
+"""Ready measures, and tests between conditions, for a benchmark of right and wrong answers with a confidence.
 
 They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to 1, and among how many alternatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -40,62 +40,30 @@ def measures(conditions: Any) -> MeasureSet:
     return MeasureSet((*every.values(),), lambda benchmark, groups: [of_group(benchmark, g) for g in groups])
 
 
-def between_models(family: str = "models_paired") -> Contrast:
-    """Return the contrast of two models on the items that both answered under one condition."""
-
-    def compute(
-        benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
-    ) -> Iterator[Comparison]:
-        return _paired(family, benchmark, groups, ("condition", "model"), pairs)
-
-    within = ("dataset", "source", "task", "condition", "family", "measure")
-    words = "Two models on the items both answered."
-    return Contrast(
-        family, compute, "holm", within, words=words, between_models=True, pairs=True, version="4"
-    )
-
-
 def between_conditions(family: str, words: str) -> Contrast:
     """Return the contrast of two conditions of one model on the items it answered under both."""
+    within = ("dataset", "source", "task", "model", "family", "measure")
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        return _paired(family, benchmark, groups, ("model", "condition"))
+        found: dict[tuple[Any, ...], dict[str, Group]] = {}
+        for group in groups:
+            if group.rows.height:
+                place = (group.source, group.dataset, group.task, group.model)
+                found.setdefault(place, {})[group.condition] = group
+        for own in found.values():
+            sides = {
+                name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
+                for name, group in own.items()
+            }
+            for a, b in combinations(own, 2):
+                yield from _compared(family, own[a], {a: sides[a], b: sides[b]})
 
-    within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
 
 
-def _paired(
-    family: str,
-    benchmark: Any,
-    groups: Sequence[Group],
-    fields: tuple[str, str],
-    pairs: Collection[tuple[str, str]] | None = None,
-) -> Iterator[Comparison]:
-    """Yield the comparisons of groups that differ in the second of ``fields`` alone, of all pairs where none are given."""
-    held, differs = fields
-    found: dict[tuple[Any, ...], dict[str, Group]] = {}
-    for group in groups:
-        if group.rows.height:
-            place = (group.source, group.dataset, group.task, getattr(group, held))
-            found.setdefault(place, {})[getattr(group, differs)] = group
-    for own in found.values():
-        sides = {
-            name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
-            for name, group in own.items()
-        }
-        first = next(iter(own.values()))
-        for a, b in combinations(own, 2) if pairs is None else pairs:
-            if a in sides and b in sides:
-                both = {a: sides[a], b: sides[b]}
-                yield from _compared(family, first, both, **{held: getattr(first, held)})
-
-
-def _compared(
-    family: str, group: Group, sides: Mapping[str, model_pairs.Model], **held: Any
-) -> Iterator[Comparison]:
+def _compared(family: str, group: Group, sides: Mapping[str, model_pairs.Model]) -> Iterator[Comparison]:
     (a, one), (b, two) = sides.items()
-    place: Any = {"dataset": group.dataset, "task": group.task, "source": group.source, **held}
+    place: Any = {name: getattr(group, name) for name in ("dataset", "task", "source", "model")}
     first, second = (frozenset(each.every.items) for each in (one, two))
     lost = lost_items(len(first), len(second), len(first & second))
     for row in model_pairs.differences(one, two):

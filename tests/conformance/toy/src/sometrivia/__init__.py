@@ -10,7 +10,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.scoring.confident_answers import between_models
 from metacog_pipeline.scoring.measures import share
 
 REPLY = re.compile(r"\s*(-?\d{1,9})\s*,\s*(\d{1,3})\s*%?\s*")
@@ -87,8 +86,11 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     measures = (
         c.Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share right."),
     )
-    contrasts = (between_models("models"),)
-    questions = (c.Question("Is one model right more often than another?", ("models", "accuracy")),)
+    questions = (
+        c.Question(
+            "Is one model right more often than another?", ("confidence_models", "harmonised_accuracy")
+        ),
+    )
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
     board = c.Board((c.Column("accuracy", "accuracy"),), legend="Sums.\n")
     trial_settings: ClassVar = {"sums": 20}
