@@ -8,10 +8,10 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
-from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.build import BuildResult, build
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
+from metacog_pipeline.storage import derived
 from metacog_pipeline.study import Study
 
 Judged = Callable[[Bound, Partition], None]
@@ -57,7 +57,7 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     write_status(study)
     result = build(study.home)
     staleness.note_leaderboard(study, built_from)
-    shared.publish(study.home)
+    derived.send(study.home)
     return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
 
 

@@ -12,11 +12,13 @@ import json
 from collections.abc import Iterator
 
 from metacog_pipeline.files import replacing, state_of, write_text
-from metacog_pipeline.home import Home
+from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import Store
 
 FOLDERS = ("items", "responses", "judgements", "scored", "harmonised", "estimates", "cross_benchmark")
+#: The board, and the note that says what it was built from, with the digest of the file: two of different builds are stale.
+FILES = (LEADERBOARD, "study/board.sha256")
 PREFIX, NOTE = "derived", ".derived.json"
 _GONE = (0, 0)
 Known = dict[
@@ -34,7 +36,7 @@ def bring(home: Home) -> int:
         for name, one in listed.items():
             path, (state, version) = home / name, known.get(name, (_GONE, ""))
             unchanged = state_of(path) in (_GONE, state)
-            if version == one.version or not unchanged or name.split("/")[0] not in FOLDERS:
+            if version == one.version or not unchanged or not _travels(name):
                 continue
             if (found := store.read(one.key)) is not None:
                 with replacing(path) as temporary:
@@ -54,6 +56,7 @@ def send(home: Home) -> int:
     count = 0
     with _noted(home, store) as known:
         paths = [path for folder in FOLDERS for path in sorted((home / folder).rglob("*"))]
+        paths += [home / name for name in FILES]
         here = {home.key(path): path for path in paths if path.is_file() and path.name[0] != "."}
         for name, path in here.items():
             if known.get(name, (_GONE, ""))[0] != (state := state_of(path)):
@@ -64,6 +67,10 @@ def send(home: Home) -> int:
         for name in removed:
             del known[name]
     return count
+
+
+def _travels(name: str) -> bool:
+    return name in FILES or name.split("/")[0] in FOLDERS
 
 
 @contextlib.contextmanager

@@ -1,13 +1,12 @@
-"""A board is published whole, as one archive, and any host reads the one that stands."""
+"""A board is published with what was scored, and any host reads the one that stands."""
 
 import pytest
 
-from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard import shared
-from metacog_pipeline.leaderboard.shared import catch_up, publish
+from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.storage.attached import store_of
+from metacog_pipeline.storage.derived import PREFIX, bring, send
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
 
@@ -34,16 +33,13 @@ def test_another_host_reads_the_board_that_stands(hosts):
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
         note_leaderboard(a, leaderboard_digest(a))
-        publish(a.home)
-    publish(a.home)
+        send(a.home)
+    send(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board 4" and not leaderboard_stale(b)
     b.home.leaderboard.write_bytes(b"built here")  # and not published: it is not newer elsewhere
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"built here"
-    b.home.leaderboard.unlink()
-    catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"board 4"
 
 
 def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
@@ -59,30 +55,27 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     assert leaderboard_stale(study)
 
 
-@pytest.mark.parametrize("content", [b"", b"bored"])
-def test_a_damaged_board_is_named_and_replaces_nothing(hosts, content):
+def test_a_board_of_one_build_with_the_note_of_another_is_stale(hosts):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"board")
-    publish(a.home)
+    note_leaderboard(a, leaderboard_digest(a))
+    send(a.home)
+    catch_up(b)
+    assert not leaderboard_stale(b)
     store = store_of(a.home)
     assert store is not None
-    store.put(shared.BOARDS, content)
-    with pytest.raises(StoreError, match=rf"{shared.BOARDS}: is damaged; run metacog run"):
-        catch_up(b)
-    assert not b.home.leaderboard.exists()
-    publish(a.home)
+    store.put(f"{PREFIX}/leaderboard.duckdb", b"bored")
     catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"board"
+    assert b.home.leaderboard.read_bytes() == b"bored" and leaderboard_stale(b)
 
 
 def test_a_board_that_did_not_change_is_not_read_again(hosts, monkeypatch):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"board")
-    publish(a.home)
+    send(a.home)
     catch_up(b)
     read: list[str] = []
-    store = type(store_of(b.home))
-    monkeypatch.setattr(store, "read", lambda self, key: read.append(key))
+    monkeypatch.setattr(type(store_of(b.home)), "read", lambda self, key: read.append(key))
     for home in (a.home, b.home):
-        shared.fetch(home)
-    assert shared.BOARDS not in read
+        bring(home)
+    assert not read
