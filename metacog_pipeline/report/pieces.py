@@ -49,12 +49,6 @@ class Part:
     folded: bool = False
 
 
-class Linked(Stacked):
-    """A number as `Stacked` is, whose first line leads to ``address``, one of this package's own."""
-
-    address: str = ""
-
-
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
     autoescape=True,
@@ -118,16 +112,6 @@ def lead_of(**known: object) -> str | None:
     """Return where what is ``known`` of a number leads; None where there is no explorer, or nothing of it there."""
     lead = _LEAD.get()
     return lead(known) if lead else None
-
-
-def leading(value: object, **known: object) -> object:
-    """Return a number with a link to where ``known`` leads; anything else as it is."""
-    address = lead_of(**known)
-    if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
-        return value
-    made = Linked(value if isinstance(value, str) else plain(value))
-    made.address = address
-    return made
 
 
 def named(name: str, **known: object) -> str:
@@ -228,9 +212,8 @@ def _row(
     to = address if address is None else escaped(address)
     for place, (value, number_, (opened, closed)) in enumerate(zip(row, numeric, starts, strict=True)):
         first, below = _lines(value)
-        own = escaped(value.address) if isinstance(value, Linked) else to if place and number_ else None
-        if own is not None and value not in (None, NOT_AVAILABLE):
-            first = f'<a href="{own}">{first}</a>'
+        if to is not None and place and number_ and value not in (None, NOT_AVAILABLE):
+            first = f'<a href="{to}">{first}</a>'
         wraps = ' class="words"' if len(below) > _SPAN else ""
         small = f"<small{wraps}>{escaped(below)}</small>" if below else ""
         made.append(f"{opened}{first}{small}{closed}")
