@@ -67,7 +67,6 @@ class Column:
     # A measure shown, marked with ``*``, where a model lacks the first; None without a substitute
     instead: str | None = None
     interval: bool = True  # whether the 95 % interval is below the value
-    mark_from: float | None = None  # values from here up are marked with ``!``; None marks nothing
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -84,14 +83,10 @@ class Board:
     # alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
     # together in one alternative are of one kind, and the first a model has counts.
     order: tuple[tuple[str, ...], ...] = (("accuracy",),)
-    # legend, marked, stands_in: explanations printed below the sections: always; where a value is marked with ``!``;
-    # where one with ``*``
+    # legend, stands_in: explanations printed below the sections: always; where a value is marked with ``*``
     legend: str = ""
-    marked: str = ""
     stands_in: str = ""
     about: Mapping[str, str] = field(default_factory=dict)  # what to know about each data set
-    # last words of conditions whose sections are omitted among other benchmarks, because ``notes`` sum them up
-    summed_up: tuple[str, ...] = ()
     # ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file
     notes: Callable[[Callable[[str], Sequence[tuple[Any, ...]]]], Iterable[str]] | None = None
 

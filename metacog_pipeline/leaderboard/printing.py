@@ -16,7 +16,7 @@ from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.output import Format, Rows, Stacked, fixed, shown
 from metacog_pipeline.leaderboard.read import read_table
 
-_MARKED, _STANDS_IN, LOW_N = " !", " *", " °"
+_STANDS_IN, LOW_N = " *", " °"
 LOW_N_LEGEND = (
     "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 98.5 %,\n"
     "or its coverage was not measured (low_n).\n"
@@ -61,11 +61,6 @@ class Section:
         """Benchmark, condition and world, for a heading."""
         return f"{self.benchmark} · {self.condition} · {self.world}"
 
-    @property
-    def summed_up(self) -> bool:
-        """Whether a board of several benchmarks leaves it out, because a table of the benchmark sums it up."""
-        return self.condition.rpartition(" ")[2] in board_of(self.benchmark).summed_up
-
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -100,12 +95,9 @@ def render_board(rows: Rows, form: Format) -> str:
     """Return a board: long rows for ``csv`` and ``json``; as text, sections with one line per model, best first."""
     if form in ("csv", "json"):
         return output.render(rows, form)
-    every = sections(rows)
-    several = len({section.benchmark for section in every}) > 1
     parts: list[str] = []
-    for benchmark, found in groupby(every, key=lambda section: section.benchmark):
-        whole = list(found)
-        shown_here = [section for section in whole if not (several and section.summed_up)]
+    for benchmark, found in groupby(sections(rows), key=lambda section: section.benchmark):
+        shown_here = list(found)
         for section in shown_here:
             if form == "markdown":
                 parts.append(f"### {section.title}\n\n{output.to_markdown(section.table)}")
@@ -113,9 +105,6 @@ def render_board(rows: Rows, form: Format) -> str:
                 parts.append(output.to_table(section.table, section.title))
             parts += ["".join(f"{line}\n" for line in section.reasons)] if section.reasons else []
         parts += [words] if (words := legend(benchmark, shown_here)) else []
-        if len(shown_here) < len(whole):
-            left_out = ", ".join(board_of(benchmark).summed_up)
-            parts.append(f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n")
     if parts and form == "table":
         parts.append(_MORE)
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
@@ -127,7 +116,7 @@ def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
     # Only numbers of our own making are stacked: a model's name that ends like a mark is none.
     rows = [row for each in shown_here for row in each.table.rows]
     cells = [cell for row in rows for cell in row if isinstance(cell, Stacked)]
-    marks = ((_MARKED, board.marked), (_STANDS_IN, board.stands_in), (LOW_N, LOW_N_LEGEND))
+    marks = ((_STANDS_IN, board.stands_in), (LOW_N, LOW_N_LEGEND))
     return board.legend + "".join(words for mark, words in marks if any(mark in cell for cell in cells))
 
 
@@ -190,9 +179,8 @@ def _cell(line: _Line, column: Column) -> str:
     if found is None or value is None:
         return output.NOT_AVAILABLE
     row, stands_in = line.measures[found], found != column.measure
-    marked = column.mark_from is not None and value >= column.mark_from
     low_n = row.get("low_n") is True
-    number = f"{_number(value)}{_MARKED * marked}{_STANDS_IN * stands_in}{LOW_N * low_n}"
+    number = f"{_number(value)}{_STANDS_IN * stands_in}{LOW_N * low_n}"
     if not column.interval:
         return Stacked(number)
     if row["low"] is None or row["high"] is None:

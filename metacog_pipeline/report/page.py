@@ -21,7 +21,7 @@ from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.printing import board_of, legend, notes, sections
+from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import (
     PAGE,
@@ -119,9 +119,7 @@ def _boards(home: Home) -> Iterator[Part]:
         for section in shown_here:
             with pieces.told(benchmark=benchmark, condition=section.condition):
                 made = pieces.table_of(section.table, section.title)
-            made += Markup("").join(pieces.paragraph(reason, "soft") for reason in section.reasons)
-            summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
-            body += pieces.folded(section.title, made) if summed_up else made
+            body += made + Markup("").join(pieces.paragraph(reason, "soft") for reason in section.reasons)
         said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")
         yield Part(f"board-{benchmark}", "Board", body + said, about=benchmark)
 

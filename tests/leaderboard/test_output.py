@@ -117,19 +117,6 @@ def test_reasons_below_a_section_are_few_and_cannot_break_the_line():
     assert "reason 8" not in shown and "\x1b" not in shown
 
 
-def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it():
-    lines: list[tuple[object, ...]] = []
-    for name, share in (("few", 0.08), ("many", 0.2), ("unknown", None)):
-        lines += [line(name, "missing_answer_recall", 0.5), line(name, "choice_share_E", share)]
-    shown = board("markdown", *lines)
-    assert "missing | E chosen" in shown and "inflated" in shown
-    cells = [
-        row.split(" | ") for row in shown.splitlines() if row.startswith(("| few", "| many", "| unknown"))
-    ]
-    assert {row[0]: row[2] for row in cells} == {"| few": "0.080", "| many": "0.200 !", "| unknown": "N/A"}
-    assert "inflated" not in board("table", *lines[:2])
-
-
 def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_explained():
     lines = [line(f"m{n}", "accuracy", 0.5, low_n=each) for n, each in enumerate((True, False, None))]
     shown = board("table", *lines)

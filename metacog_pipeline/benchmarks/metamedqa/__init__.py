@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Board, Column
-from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metamedqa.benchmark import MetaMedQA as MetaMedQA
@@ -27,7 +26,7 @@ BOARD = Board(
         Column("c_unanswerable", "c unseen"),
         Column("missing_answer_recall", "missing"),
         Column("false_alarm_E", "false E"),
-        Column("choice_share_E", "E chosen", interval=False, mark_from=E_SHARE_FLAG),
+        Column("choice_share_E", "E chosen", interval=False),
         Column("unknown_recall", "unknown"),
         Column("false_alarm_F", "false F"),
         Column("accuracy", "accuracy"),
@@ -40,9 +39,9 @@ BOARD = Board(
         "Below each value its 95 % interval. d′ unseen: separation of questions without an answer from the others, mean\n"
         'of "none of the above" (E) and "I don\'t know or cannot answer" (F), 0 if not at all; c unseen: below 0 it is\n'
         "chosen too often, above 0 too seldom. missing, unknown: recall of E and F; false E, false F: share of E and F\n"
-        "where A to D is right; when sure: accuracy at confidence 5; N/A: no such answers.\n"
+        "where A to D is right; E chosen: a fifth or more inflates the recall; when sure: accuracy at confidence 5;\n"
+        "N/A: no such answers.\n"
     ),
-    marked="!: a fifth or more of all answers; the recall next to it is inflated (8.4 % of the published keys are E).\n",
     about={
         "published": " (two of its 115 items keyed E still offer the right answer: a respondent that never errs misses "
         "those two)",

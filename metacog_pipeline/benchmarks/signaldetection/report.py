@@ -65,7 +65,6 @@ BOARD = Board(
         "published": " (drawn from the sources the paper names, by this study's seed)",
         "sample": " (written for this project; not comparable with the literature)",
     },
-    summed_up=tuple(_RISKS),
     notes=notes,
 )
 

@@ -86,11 +86,7 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     measures = (
         c.Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share right."),
     )
-    questions = (
-        c.Question(
-            "Is one model right more often than another?", ("confidence_models", "harmonised_accuracy")
-        ),
-    )
+    questions = (c.Question("Who is right more often?", ("confidence_models", "harmonised_accuracy")),)
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
     board = c.Board((c.Column("accuracy", "accuracy"),), legend="Sums.\n")
     trial_settings: ClassVar = {"sums": 20}
