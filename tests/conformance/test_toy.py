@@ -1,6 +1,7 @@
 """A stranger's benchmark passes the checks, and one that breaks a rule is told which and what to do."""
 
 import importlib
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,16 @@ def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch):
     ],
 )
 def test_a_question_without_exactly_one_primary_test_is_told(toy, tmp_path, questions, said):
-    unsure = type(
-        "Unsure", (toy.SomeTrivia,), {"questions": tuple(toy.c.Question(*each) for each in questions)}
-    )
-    assert said in broken_rules(unsure, tmp_path)
+    def compared(benchmark: Any, groups: Any) -> Any:
+        for a, b in combinations(sorted({group.model for group in groups}), 2):
+            for measure in ("accuracy", "ece"):
+                yield toy.c.Comparison("models", measure, a=a, b=b, value=0.0, p=1.0, n=9)
+
+    class Unsure(toy.SomeTrivia):
+        contrasts = (toy.c.Contrast("models", compared, between_models=True),)
+
+    Unsure.questions = tuple(toy.c.Question(*each) for each in questions)
+    assert said in broken_rules(Unsure, tmp_path)
 
 
 @pytest.mark.parametrize("wrong", ["counts the others", "names none"])
