@@ -172,7 +172,7 @@ class _Table:
             key, correct = self._options.word(said.get("key")), said.get("correct")
             right = None if absent(correct) else correctness(self._options.word(correct))
             made.right = None if right is None else bool(right)
-            answers = [] if _none(key, options) else self._right_answers(key, options)
+            answers = [] if _no_key(key, options) else self._right_answers(key, options)
             if not answers and right is None:
                 raise RowError("has neither key nor verdict")
             context = str(said["context"]) if isinstance(said.get("context"), str) else ""
@@ -184,7 +184,7 @@ class _Table:
             places["key"] = answers[0] if len(answers) == 1 else None
         elif question is None:
             key = self._options.word(said.get("key"))
-            made.key = None if _none(key, ()) else key
+            made.key = None if _no_key(key, ()) else key
         else:  # one of the study's, which has the key
             made.question, made.known = record.question_cells(question, options, [], read=False), True
         texts = {*map(flat, options)}
@@ -235,7 +235,7 @@ class _Table:
     def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, Any]:
         """Return the reply of a row, put together where it is no raw one, and the choice in it."""
         choice = self._options.word(said.get("choice"))
-        if _none(choice, (*options, str(said.get("key")))):
+        if _no_answer(choice, said.get("key"), options):
             if absent(said.get("response")):
                 raise RowError("has no answer")
             text, choice = reply_text(said["response"], "response"), None
@@ -288,9 +288,19 @@ def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str
     return f"is an object with {', '.join(names)}; map a part of it, as in --map {field}={column}.{names[0]}"
 
 
-def _none(value: Any, words: Sequence[str]) -> bool:
-    """Whether a cell holds nothing: a word for nothing is an answer where it is one of ``words``."""
+def _no_key(value: Any, options: Sequence[str]) -> bool:
+    """Whether a cell holds no right answer. Na (sodium) and none are one; NA, null and a dash are not, unless an option."""
+    words = (*options, "Na", "None", "none", "Nil", "nil")
     return named.missing(value) and (absent(value) or str(value).strip() not in words)
+
+
+def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
+    """Whether a cell holds no answer; a word for nothing is one where it is right, or an option."""
+    if absent(value) or not named.missing(value):
+        return absent(value)
+    text = str(value).strip()
+    right = [str(each).strip().casefold() for each in listed(key) if not _no_key(each, options)]
+    return text not in options and text.casefold() not in right
 
 
 def _text(value: Any) -> str:

@@ -313,3 +313,13 @@ def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
     refused("answer 0 names none of the options, which are numbered from 1", path, ImportOptions())
     with pytest.raises(ValueError, match="numbered from 1"):
         question_of({**made[0], "answer": 0, "key": None}, "own")
+
+
+@pytest.mark.parametrize(
+    ("key", "reply", "right"),
+    [("Na", "Na", True), ("Na", "K", False), ("none", "None", True), ("K", "Na", None), ("NA", "x", None),
+     ("x", "None", None), ("-", "x", None), (["x", "Na"], "na", True)],
+)  # fmt: skip
+def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
+    only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
+    assert (None if only.why else judged(only)[1]) is right
