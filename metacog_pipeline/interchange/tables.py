@@ -30,6 +30,7 @@ from metacog_pipeline.interchange.question_rows import (
     by_label,
     content_digest,
     flat,
+    listed,
     option_columns,
     options_of,
     right_answers,
