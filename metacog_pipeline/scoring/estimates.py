@@ -6,7 +6,6 @@ without those items and labelled; they are never scored as wrong.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -186,19 +185,14 @@ def _computed(
     return made
 
 
-def _sensible(measure: Measure, estimate: Estimate) -> Estimate:
-    """Return an estimate without its numbers where they make no sense: an error of whoever computed them."""
-    value, low, high = estimate.value, estimate.low, estimate.high
-    least, most = (
-        (-math.inf if measure.range[0] is None else measure.range[0] - _HAIR),
-        (math.inf if measure.range[1] is None else measure.range[1] + _HAIR),
-    )
-    finite = all(math.isfinite(each) for each in (value, low, high) if each is not None)
-    whole = (low is None) == (high is None) and (low is None or high is None or low <= high)
-    if finite and whole and (value is None or least <= value <= most):
+def _within(measure: Measure, estimate: Estimate) -> Estimate:
+    """Return an estimate without its numbers where they lie outside the declared range: somebody computed them wrong."""
+    least, most = measure.range
+    value, method = estimate.value, estimate.method
+    if value is None or (least is None or value >= least - _HAIR) and (most is None or value <= most + _HAIR):
         return estimate
-    said = f"{value} [{low}, {high}], of a measure from {measure.range[0]} to {measure.range[1]}"
-    return unavailable(estimate.n, estimate.method, f"{OUTSIDE}{said}; correct its compute or its range")
+    said = f"{OUTSIDE}{value} [{estimate.low}, {estimate.high}], of a measure from {least} to {most}"
+    return unavailable(estimate.n, method, f"{said}; correct its compute or its range")
 
 
 def _failed(error: Exception) -> Estimate:
@@ -252,7 +246,7 @@ def _row(
     group: Group, measure: Measure, estimate: Estimate, coverage: float | None, basis: Basis | Estimate
 ) -> tuple[Any, ...]:
     benchmark, name = group.benchmark, measure.name
-    estimate = _sensible(measure, estimate)
+    estimate = _within(measure, estimate)
     missing = None if name == COVERAGE.name else _missing(group, measure)
     if missing is not None and measure.withheld and not benchmark.settings.allow_incomplete:
         estimate = unavailable(estimate.n, WITHHELD, missing)

@@ -35,7 +35,7 @@ def score_soundly(benchmark: Bound, partition: Partition) -> Soundness:
 
 
 def senseless(estimates: pl.DataFrame) -> Iterator[str]:
-    """Yield a line per measure whose numbers were withheld: NaN, half or reversed an interval, outside the range."""
+    """Yield a line per measure whose numbers lie outside the declared range and are withheld."""
     odd = estimates.filter(pl.col("status").str.starts_with(OUTSIDE)).unique("measure", maintain_order=True)
     for measure, condition, status in odd.select("measure", "condition", "status").iter_rows():
         yield f"measure {measure} under {condition} is {status}"

@@ -11,8 +11,9 @@ from metacog_pipeline import registry
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.calibration import every_measure
-from metacog_pipeline.scoring.estimates import WITHHELD, estimates, groups_of
+from metacog_pipeline.scoring.estimates import OUTSIDE, WITHHELD, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.frames import read_frame
 
 
@@ -42,6 +43,26 @@ def test_a_measure_that_is_never_withheld_keeps_its_number_in_an_incomplete_run(
     assert all(each.startswith("incomplete: 1 of") for each in of["shown"]["status"])
     assert of["hidden"]["estimate"].null_count() == len(groups)
     assert set(of["hidden"]["method"]) == {WITHHELD}
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (1 + 1e-12, 0.9, 1.0, True),  # rounding may pass the end of a range
+        (-1e-12, 0.0, 0.1, True),
+        (1.1, 0.9, 1.0, False),
+        (-0.1, 0.0, 0.1, False),
+    ],
+)
+def test_a_number_outside_its_range_is_withheld_and_named(bench, monkeypatch, value, low, high, shown):
+    scored = pl.concat([read_frame(each.below("scored")) for each in files.tasks.partitions(bench)])
+    first = next(each for each in bench.measures if each.compute is not None)
+    own = dataclasses.replace(first, compute=lambda group: Estimate(value, low, high, 9, "made up"))
+    monkeypatch.setattr(type(bench), "measures", (own,))
+    found = estimates(bench, groups_of(bench, scored, by_run=False)).filter(measure=own.name)
+    assert found.height and (found["estimate"].null_count() == 0) is shown
+    assert set(found["status"].str.starts_with(OUTSIDE)) == {not shown}
+    assert shown or set(found["low"]) == set(found["high"]) == {None}
 
 
 def test_a_response_without_a_verdict_is_not_calibrated():
