@@ -189,7 +189,9 @@ def _within(measure: Measure, estimate: Estimate) -> Estimate:
     """Return an estimate without its numbers where they lie outside the declared range: somebody computed them wrong."""
     least, most = measure.range
     value, method = estimate.value, estimate.method
-    if value is None or (least is None or value >= least - _HAIR) and (most is None or value <= most + _HAIR):
+    if value is None:
+        return estimate
+    if (least is None or value >= least - _HAIR) and (most is None or value <= most + _HAIR):
         return estimate
     said = f"{OUTSIDE}{value} [{estimate.low}, {estimate.high}], of a measure from {least} to {most}"
     return unavailable(estimate.n, method, f"{said}; correct its compute or its range")
