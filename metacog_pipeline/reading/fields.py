@@ -447,24 +447,6 @@ class Bet(Confidence):
         return NOTHING if found is None else self.read(found[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Worded:
-    """A confidence in the words of ``scale``, each with its probability."""
-
-    scale: Mapping[str, float]
-    name: str = "confidence"
-
-    def read(self, said: str) -> Found:
-        """Read the word after a label, alone in its clause: "not likely" and "likely to very likely" are none."""
-        bare = simple(re.split(r"[,.;:(\n]", said.strip(_MARKUP), maxsplit=1)[0])
-        share = next((share for word, share in self.scale.items() if simple(word) == bare), None)
-        return NOTHING if share is None else Found("ok", share, 0, len(said))
-
-    def find(self, text: str) -> Found:
-        """Find none: such words occur in many sentences."""
-        return NOTHING
-
-
 # --- several fields at once ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Fields:
