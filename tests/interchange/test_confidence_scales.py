@@ -5,6 +5,7 @@ import pytest
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.confidence import Confidence
+from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from tests.tables import every
 
@@ -16,6 +17,25 @@ def imported(tmp_path, values, scale=None):
     for row, value in enumerate(values):
         found.take(value, row)
     found.check()
+
+
+SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
+
+
+@every(
+    "values",
+    [
+        SIGNS,
+        ["85%", "0.85"],
+        ["85%"] * 200 + ["0.85"],
+        ["85.5%", "91.5 %", "0.85"],
+        ["85％", "0.85"],
+        ["0.5%", "0.5"],
+    ],
+)
+def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, values):
+    with pytest.raises(StudyError, match=MIXED):
+        imported(tmp_path, values)
 
 
 @every(
@@ -38,6 +58,8 @@ def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values):
 @every(
     "values",
     [
+        ["85%", "0.5%", "90%"],
+        ["85%", "0.5%", "0.1%", "90%"] * 5,
         ["37.4", "0.7", "88.2", "55.0", "0.2", "12.1"] * 3,
         ["85", "99.5", "0.5", "90"] * 5,
         ["85", "90", "0", "1", "100"] * 3,
@@ -57,3 +79,9 @@ def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path
     imported(tmp_path, ["90", "0.5", "85"], "0..100")
     with pytest.raises(StudyError, match=f"{MIXED}; put all on one(;|$)"):
         imported(tmp_path, ["90", "0.85"] * 10, "0..100")
+
+
+def test_a_declared_scale_is_that_of_bare_shares_beside_signs(tmp_path):
+    imported(tmp_path, SIGNS, "0..100")
+    with pytest.raises(RowError, match=r"outside 0\.\.1"):
+        imported(tmp_path, SIGNS, "0..1")

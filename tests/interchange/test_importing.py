@@ -302,3 +302,18 @@ def test_models_and_runs_of_a_table_are_those_of_its_columns(tmp_path):
     found = into.importer.read(into, file, None, None, (), "dual", ImportOptions())
     assert {(each.model, each.run) for each in found.records} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
     assert [each.name for each in load_study(study.path).models] == ["theirs", "a", "b"]
+
+
+def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
+    into = benchmark("metacogbench")
+    items = [item for item in into.items if item.tier == "1b"]
+    assert len(items) >= 5
+    for low, high, said in (
+        (0, 1, "0..1 or --scale 0..10 or --scale 0..100;"),
+        (1, 5, "0..10 or --scale 0..100 or --scale 1..5;"),
+    ):
+        rows = [{"item_id": each.item_id, "answer": "x", "pre": low, "post": high} for each in items]
+        with pytest.raises(StudyError, match="say on which scale") as refused:
+            take(into, tmp_path / "a.csv", rows, run=3)
+        assert said in str(refused.value)
+        assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records

@@ -280,3 +280,55 @@ def test_tool_calls_and_pictures_are_kept_and_not_scored(take):
 
     read = into.parse(item, "answer_only", {"answer": Call("ok", "Shakespeare", modes["mixed/3"])})
     assert (read.status, read.correct) == ("not_scored", None)
+
+
+def test_a_damaged_sample_is_named(take, tmp_path):
+    path = written(tmp_path / "damaged.eval", entries_of(SMALL))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("samples/g3_epoch_1.json").header_offset
+    content[place + 200] ^= 0xFF
+    path.write_bytes(bytes(content))
+    refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
+
+
+def test_a_log_that_another_benchmark_refuses_leaves_the_study_as_it_was(take, another, changed, tmp_path):
+    texts = {item.item_id: item for item in bound(load_study(tmp_path / "study.toml"), "metamedqa").items}
+
+    def asked(each: Any) -> None:
+        at = int(each["id"][1:])
+        shifted = texts[another[(at + (each["epoch"] == 2)) % 8]]
+        each.update(id=another[at], input=shifted.question, choices=None)
+
+    refused(take, tmp_path, changed(asked), "nothing was kept", benchmark="metamedqa")
+
+
+def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(take, changed):
+    take(SMALL)
+    done = take(changed(header=lambda h: h["eval"].update(model="azure/small")))
+    assert [each.name for each in done.study.models] == ["small", "azure-small"]
+
+
+def test_a_sample_without_an_answer_says_which_limit_it_met(take, changed):
+    def stop(each: Any) -> None:
+        if (each["id"], each["epoch"]) == ("g2", 1):
+            each.update(limit={"type": "token", "limit": 9}, output={"choices": []})
+
+    assert take(changed(stop)).rejected[0][2] == "has no answer: stopped at its limit (token)"
+
+
+def test_a_second_import_changes_nothing(take, tmp_path):
+    take(SMALL)
+    before = state(tmp_path)
+    again = take(SMALL)
+    assert (again.kept, again.known) == (0, 16) and state(tmp_path) == before
+
+
+def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take, changed):
+    def fail(each: Any) -> None:
+        if (each["id"], each["epoch"]) == ("g2", 1):
+            each.update(error={"message": "RuntimeError('the server is gone')"}, output={"choices": []})
+
+    done = take(changed(fail))
+    assert done.kept == 15
+    assert done.rejected == (("g2", "not kept", "ended with an error: RuntimeError('the server is gone')"),)

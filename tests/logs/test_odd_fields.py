@@ -86,3 +86,9 @@ def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
     path = table(tmp_path / "own.csv", made)
     found = read(path, ImportOptions(scale=columns.Scale(-3, 3)))
     assert sum("Confidence:" in each.said.text for each in found) == 7
+
+
+@pytest.mark.parametrize("likely", [("nan", "-1", "-2", "-3"), ("-inf",) * 4, ("inf", "-1", "-2", "-3")])
+def test_likelihoods_that_are_no_numbers_are_no_reply(tmp_path, likely):
+    found = sample_of(tmp_path / "samples_t.jsonl", weighed(*likely))
+    assert found.why == "has a log-likelihood that is no number"

@@ -92,3 +92,11 @@ def test_a_confidence_in_words_is_refused_with_the_way_out(tmp_path):
     said = [f"{n}/5" for n in (1, 2, 3, 4, 5) * 3]
     with pytest.raises(StudyError, match=r"are no number, such as '1/5'.*--map-values"):
         rows_of(table(tmp_path / "t.jsonl", said))
+
+
+def test_a_function_call_of_the_responses_api_is_not_scored(tmp_path):
+    call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}
+    body = {"object": "response", "status": "completed", "model": "m", "output": [call], "usage": {}}
+    row = {"custom_id": "q", "response": {"status_code": 200, "body": body}, "error": None}
+    (only,) = samples(lines(tmp_path / "batch.jsonl", row))
+    assert only.unscored == "calls a tool"

@@ -225,3 +225,94 @@ def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
         for n, each in enumerate(("<s>", "[INST] "))
     ]
     assert {each.question["question"] for each in found} == {"The film was a delight from start to end."}
+
+
+def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
+    row = {"doc_id": 0, "doc": {"question": "Why?"}, "target": "a long reason " * 10, "arguments": [],
+           "resps": [["Because."]], "filter": "none"}  # fmt: skip
+    done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
+    why = "has no short right answer, and the log no verdict"
+    assert (done.kept, [each[1:] for each in done.rejected]) == (1, [("kept, not scored", why)])
+
+
+SAMPLE = """[study]
+name = "x"
+
+[[models]]
+name = "old"
+provider = "replay"
+
+[benchmarks.questions]
+items = "sample"
+"""
+
+
+BATCHES: dict[str, list[dict[str, Any]]] = {
+    "openai": [
+        {"custom_id": "s01", "response": {"status_code": 200, "body": {
+            "id": "c1", "model": "gpt-x", "choices": [{"message": {"content": "Answer: B\nConfidence: 90%"},
+            "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}}, "error": None},
+        {"custom_id": "s02", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+    ],
+    "anthropic": [
+        {"custom_id": "s01", "result": {"type": "succeeded", "message": {
+            "id": "m", "model": "claude-x", "role": "assistant", "type": "message", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Answer: B\nConfidence: 90%"}],
+            "usage": {"input_tokens": 5, "output_tokens": 3}}}},
+        {"custom_id": "s02", "result": {"type": "expired"}},
+    ],
+    "gemini": [
+        {"key": "s01", "response": {"modelVersion": "gemini-x", "candidates": [{"content": {
+            "parts": [{"text": "Answer: B\nConfidence: 90%"}], "role": "model"}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3}}},
+        {"key": "s02", "error": {"code": 4, "message": "late"}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("provider", BATCHES)
+def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, provider):
+    (tmp_path / "study.toml").write_text(SAMPLE)
+    unknown = {**BATCHES[provider][0], "custom_id": "no", "key": "no"}
+    done = take(lines(tmp_path / "output.jsonl", *BATCHES[provider], unknown))
+    names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
+    assert done.kept == 1 and done.study.models[-1].name == names[provider]
+    assert [each[0] for each in done.rejected] == ["s02", "no"] and "was not answered" in done.rejected[0][2]
+    assert "no item is called 'no'" in done.rejected[1][2]
+
+
+def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
+    path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
+                 {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
+    left = take(path).rejected
+    assert [each[2] for each in left] == ["its options are unknown", "has no reply"]
+
+
+def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path, take):
+    def row(number, options, target):
+        doc = {"question": "Which is true?", "choices": options, "answer": target}
+        asked = {
+            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {x}"}
+            for n, x in enumerate("ABC")
+        }
+        return {**choice(number, [-3, -1, -2], target), "doc": doc, "arguments": asked}
+
+    first, second = ["salt is sweet", "ice is cold", "fire is wet"], ["cats bark", "dogs fly", "fish swim"]
+    asked = (row(0, first, 1), row(1, second, 2), row(2, first, 0), row(3, first, 1))
+    done = take(lines(tmp_path / "samples_mmlu.jsonl", *asked), model="m")
+    found = [(list(item.options), item.answer) for item in bound(done.study, "questions").items]
+    assert found == [(first, "B"), (second, "C"), (first, "A")]
+    assert (done.kept, done.study.study.runs) == (
+        4,
+        2,
+    )  # the same question under another id is asked once more
+
+
+def test_options_that_are_right_in_part_are_counted_and_a_question_asked_again_is_a_run(tmp_path, take):
+    path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
+                 {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
+    done = take(path, model="m")
+    assert [each[2] for each in done.rejected] == [
+        "several of its options are right in part (acc is no 0 or 1)"
+    ]
+    assert (done.rows, done.kept, done.study.study.runs) == (3, 2, 2)

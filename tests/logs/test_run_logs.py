@@ -227,3 +227,18 @@ def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):
     assert [(each.token, each.logprob, each.top) for each in first.said.logprobs] == [
         (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
     ]
+
+
+def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):
+    free = [state(n, text, output_mapping=None) for n, text in enumerate(("Paris", "It is Lyon"), start=1)]
+    long = state(3, "a proof", output_mapping=None)
+    long["instance"]["references"] = [{"output": {"text": "Q.E.D. " * 40}, "tags": ["correct"]}]
+    score = {"instance_id": "id3", "train_trial_index": 0, "stats": [
+        {"name": {"name": "exact_match", "perturbation": {"name": "typos"}}, "mean": 0.0},
+        {"name": {"name": "num_prompt_tokens"}, "mean": 100},
+        {"name": {"name": "exact_match", "split": "test"}, "mean": 1.0},
+    ]}  # fmt: skip
+    path = run_of_helm(tmp_path, *free, long, scores=[score, {"instance_id": 3, "stats": 4}, 5])
+    assert [each.right for each in samples(path)] == [None, None, True]
+    done = take(path)
+    assert (done.kept, done.rejected) == (3, ())

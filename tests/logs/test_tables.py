@@ -323,3 +323,16 @@ def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
 def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
     only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
     assert (None if only.why else judged(only)[1]) is right
+
+
+def test_an_id_that_names_two_questions_names_two_items(tmp_path, take_table):
+    made = [{**row, "id": f"q{number % 20}"} for number, row in enumerate(rows(models=("one",)))]
+    done = take_table(table(tmp_path / "own.csv", made))
+    assert (done.kept, len(bound(done.study, "questions").items)) == (40, 40)
+
+
+@pytest.mark.parametrize("epoch", ["-1", "250"])
+def test_a_run_that_cannot_be_one_is_told_with_its_row(tmp_path, epoch):
+    found = [{**rows(1, ("m",))[0], "epoch": epoch}]
+    (only,) = read(table(tmp_path / "t.csv", found))
+    assert only.why == f"run {epoch} is outside 0 to 99"
