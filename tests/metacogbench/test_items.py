@@ -235,3 +235,9 @@ def test_unusual_text_and_numbers_survive_the_disk(tmp_path):
     ]
     write_rows(tmp_path / "i.parquet", items, Item, "")
     assert [repr(item.answer) for item in read_rows(tmp_path / "i.parquet", Item)] == list(map(repr, texts))
+
+
+def test_tasks_of_a_story_have_as_many_facts():
+    for story in {item.story for item in of("2a")}:
+        lengths = [len(item.stem.split(". ")) for item in of("2a") if item.story == story]
+        assert max(lengths) - min(lengths) <= 1, story

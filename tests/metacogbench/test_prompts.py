@@ -152,3 +152,11 @@ def test_a_wording_that_cannot_be_used_is_named(text, said, tmp_path):
     with pytest.raises(StudyError, match=said) as caught:
         prompts.load_wording(file)
     assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
+
+
+def test_twins_are_asked_in_the_same_words(item_named):
+    texts = []
+    for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
+        item = item_named(name)
+        texts.append(prompts.user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
+    assert len(set(texts)) == 1
