@@ -121,7 +121,7 @@ def import_table(
     study: Study = benchmark.context.study
     if model is not None and study.model(model).provider != "replay":
         raise StudyError(
-            f'{file}: {model} is asked here; answers from elsewhere need a model with provider = "replay"'
+            f'{file}: model "{model}" is asked here; answers from elsewhere need a model with provider = "replay"'
         )
     if run is not None and run not in study.runs:
         raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
