@@ -25,6 +25,7 @@ from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.exporting import new
 from metacog_pipeline.exporting.facts import ABOUT, Facts, csv_of, may_copy, without_prompts
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
@@ -35,6 +36,7 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
 
 FORMAT, SEAL = 1, "sha256"
+_OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 ANSWERS, NOTED, TABLES = "answers.parquet", "partition.json", "tables"
 _LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
@@ -43,8 +45,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have thi
 def write_archive(study: Study, target: Path | None) -> tuple[Path, dict[str, Any]]:
     """Write the bundle of ``study``, all of one board, to ``target``, named after study and snapshot where that is None.
 
-    Returns the path and what the archive says of itself. Raises ``StudyError`` if ``target`` exists.
+    Returns the path and what the archive says of itself. Raises ``StudyError`` if ``target`` exists or is named as another
+    kind of archive.
     """
+    if target is not None and target.suffix.lower() in _OTHER_ARCHIVES:
+        raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
     with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
         facts = Facts.of(study)
         path = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about()['snapshot']}.zip")

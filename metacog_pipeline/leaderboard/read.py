@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
-from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.files import replacing, shipped, write_text
 from metacog_pipeline.home import FOLDERS, KEPT, Home
 from metacog_pipeline.leaderboard.database import attach, open_database, text
 from metacog_pipeline.leaderboard.output import Rows, to_csv, to_json, unique
@@ -194,7 +194,9 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
         connection = held[1] if held is not None and held[0] == home else stack.enter_context(connect(home))
         try:
             require_reading(connection, statement)
-            if TRANSCRIPTS in re.findall(r"\w+", statement.lower()):
+            words = set(re.findall(r"\w+", statement.lower()))
+            _make_tests(connection, words)
+            if TRANSCRIPTS in words:
                 _add_transcripts(connection, home)
             add_files(connection, home, statement)
             return take(connection, statement)
@@ -202,6 +204,13 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
             # The last three: a value Python cannot hold, such as a date past the year 9999; a file that is damaged.
             why = str(error) if isinstance(error, StudyError) else _mistake(str(error))
             raise StudyError(f"query: {why}") from None
+
+
+def _make_tests(connection: duckdb.DuckDBPyConnection, words: Collection[str]) -> None:
+    """Make a view of each test of the SQL folder among ``words``: its rows are what is wrong."""
+    for path in shipped("dbt_like_sql", "tests").rglob("*.sql"):
+        if path.stem in words:
+            connection.execute(f'create or replace temp view "{path.stem}" as {path.read_text("utf-8")}')
 
 
 def _add_transcripts(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
