@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from itertools import chain
 
 import dagster as dg
@@ -40,9 +41,14 @@ def _of_benchmarks() -> dict[str, list[dg.AssetsDefinition]]:
     return made
 
 
+def boards_of(benchmarks: Iterable[str]) -> list[str]:
+    """Return the assets that are made anew over all models of benchmarks: comparisons, leaderboard, report."""
+    return [*(f"{name}/comparisons" for name in benchmarks), "leaderboard", "report"]
+
+
 with warnings.catch_warnings():  # backfill policies are in use since Dagster 1.5, and still marked as beta
     warnings.simplefilter("ignore", dg.BetaWarning)
     BENCHMARKS = _of_benchmarks()
     TRAINING = training_assets()
     ASSETS = [*chain(*BENCHMARKS.values()), *board_assets(list(BENCHMARKS)), *TRAINING]
-BOARDS = [*(f"{name}/comparisons" for name in BENCHMARKS), "leaderboard", "report"]
+BOARDS = boards_of(BENCHMARKS)

@@ -17,7 +17,7 @@ import dagster as dg
 
 from metacog_assets.benchmark_assets import assets_of, keys
 from metacog_assets.definitions import defs
-from metacog_assets.graph import LEFT_OUT
+from metacog_assets.graph import LEFT_OUT, boards_of
 from metacog_assets.partitions import Key, key_of, known_models, ranges, sync_partitions
 from metacog_assets.steps import SOME_FAILED, UNKNOWN_FAULT, faults_of
 from metacog_assets.study_file import bound
@@ -114,7 +114,7 @@ class Command:
     def materialize(
         self, what: str, assets: Collection[str], tags: Mapping[str, str] | None = None
     ) -> set[str]:
-        """Launch one run and remember what failed; return the steps begun. KeyboardInterrupt after a signal to end."""
+        """Launch one run and remember what failed; return the assets begun. KeyboardInterrupt after a signal to end."""
         self.say(f"{what} ...")
         self.launched += 1
         selected = keys(assets)
@@ -134,7 +134,10 @@ class Command:
             self.fail(*fault)
         if not result.success and not faults:
             self.fail(what, f"a fault of the program; run {result.run_id} in the UI has more", UNKNOWN_FAULT)
-        return {str(event.step_key) for event in result.all_events if event.is_step_start}
+        # Dagster joins the parts of a key with two underscores where it names a step.
+        return {
+            str(event.step_key).replace("__", "/", 1) for event in result.all_events if event.is_step_start
+        }
 
 
 def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
@@ -156,9 +159,7 @@ def run(command: Command) -> int:
     found = staleness.stale(command.study)
     if built and (command.force or found.compared or found.leaderboard or found.report):
         before = len(command.failures)
-        command.materialize(
-            "boards", [*(f"{each.name}/comparisons" for each in built), "leaderboard", "report"]
-        )
+        command.materialize("boards", boards_of(each.name for each in built))
         if len(command.failures) > before:  # of a disk that failed, perhaps: the next run makes them again
             staleness.forget(command.study)
     return command.end("was asked")
@@ -210,11 +211,10 @@ def _stages(command: Command, work: Sequence[Work]) -> bool:
     for assets in {frozenset(each): None for each in stale.values() if each}:
         alike = [key for key, each in stale.items() if each == assets]
         for tags, own in ranges(alike, known_models(command.instance)):
-            begun = command.materialize(_label(assets, work, own), assets, tags)
-            begun = begun or {each.replace("/", "__") for each in assets}
+            begun = command.materialize(_label(assets, work, own), assets, tags) or assets
             for each in (one for one in work if one.key in own):
-                name = f"{each.benchmark.name}__"
-                each.tried |= {step.removeprefix(name) for step in begun if step.startswith(name)}
+                name = f"{each.benchmark.name}/"
+                each.tried |= {asset.removeprefix(name) for asset in begun if asset.startswith(name)}
     return any(stale.values())
 
 
