@@ -15,6 +15,7 @@ FOLDERS = (  # those that every home has
 # what was spent, what is submitted, and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
+BUILT_FROM = "study/board.sha256"  # what the leaderboard was built from, and the digest of the file
 
 
 class PathBelow:

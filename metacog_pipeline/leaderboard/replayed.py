@@ -41,13 +41,14 @@ def publish(
         except Exception as error:  # keeps nothing back that was measured
             failed.append(f"{benchmark.name}_published: {reason_of(error)}")
     _, faults = build_boards(study)
+    derived.send(study.home)
     failed += [f"{what}: {reason}" for what, reason in faults.items()]
     if failed:
         raise StoreError(f"{len(failed)} tables could not be made: {failed[0]}")
 
 
 def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
-    """Build the leaderboard of what was scored, and publish it; return also why tables are empty that failed."""
+    """Build the leaderboard of what was scored; return also why tables are empty that failed."""
     faults: dict[str, str] = {}
     try:
         cross_benchmark.publish(study)
@@ -57,7 +58,6 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     write_status(study)
     result = build(study.home)
     staleness.note_leaderboard(study, built_from)
-    derived.send(study.home)
     return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
 
 

@@ -88,9 +88,10 @@ class Project:
         """Return the tables and datasets the rows of a table come from, also through parts of benchmarks."""
         # What the study asks (`listed`, `asked`) chooses among rows and gives none.
         known = {*self.datasets, *(each.name for each in self.models)}
-        sources = _sources(model.reads, self.parts)
-        read = {"kept_items": "stg_items", "calls": "stg_calls"}
-        return tuple(sorted({read.get(name, name) for name in sources} & known))
+        through = {each.name: each.reads for each in self.beside(VIEWS)}
+        reads = [read for name in model.reads for read in through.get(name, (name,))]
+        sources = _sources(reads, self.parts)
+        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in sources} & known))
 
     def beside(self, folder: str) -> list[SqlModel]:
         """Return the tables of one folder of `BESIDE`."""

@@ -19,12 +19,13 @@ from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex, shipped, write_text
+from metacog_pipeline.home import BUILT_FROM
 from metacog_pipeline.scoring import comparisons, cross_benchmark, files, human_respondents, printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
 
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
-LEADERBOARD, REPORT = "board.sha256", ".report.sha256"  # what each was built from, below the home's ``study``
+LEADERBOARD, REPORT = BUILT_FROM, "study/.report.sha256"  # what each was built from
 #: Of a model, on boards.
 _SHOWN = ("name", "provider", "model", "family", "params_b", "params_active_b", "released")
 #: Benchmark, model and run → its stages that are stale.
@@ -221,22 +222,22 @@ def noted_report(study: Study) -> Iterator[None]:
     """Write down at the end of which leaderboard the report was made: the one of its beginning."""
     made_of = noted(study, LEADERBOARD)
     yield
-    write_text(study.home.status / REPORT, made_of)
+    write_text(study.home / REPORT, made_of)
 
 
 def noted(study: Study, name: str) -> str:
     """Return what was written down of the leaderboard or the report; nothing before that."""
     try:
-        return (study.home.status / name).read_text("utf-8")
+        return (study.home / name).read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
 
 
 def note_leaderboard(study: Study, digest: str) -> None:
     """Write down what the leaderboard was just built from, and the digest of the file: files get damaged."""
-    write_text(study.home.status / LEADERBOARD, f"{digest} {file_sha256(study.home.leaderboard)}")
+    write_text(study.home / LEADERBOARD, f"{digest} {file_sha256(study.home.leaderboard)}")
 
 
 def forget(study: Study) -> None:
     """Let the next run rebuild the leaderboard and the report in any case."""
-    (study.home.status / LEADERBOARD).unlink(missing_ok=True)
+    (study.home / LEADERBOARD).unlink(missing_ok=True)
