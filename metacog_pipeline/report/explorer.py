@@ -36,7 +36,7 @@ _ANSWERS_A_FILE = 400  # some 2 MB at most: read in an instant, and few files
 _FILES_AT_ONCE = 100  # whose texts one query fetches: each reads all transcripts, and never all are in memory
 #: Of a response, what is shown elsewhere on the page or has no meaning for readers.
 _NOT_SHOWN = {
-    *("benchmark", "dataset", "condition", "model", "run", "item_id", "position", "cluster", "answer_ids"),
+    *("benchmark", "dataset", "condition", "model", "run", "item_id", "position", "cluster"),
     *("source", "task", "latency_s", "cost_usd", "input_tokens", "output_tokens", "mode", "wording"),
 }
 _ITEM = ("item_id", "question", "key", "kind", "facts")
@@ -84,13 +84,12 @@ def contents(home: Home) -> list[Benchmark]:
         )
         cells = queries.rows(home, f"{said} order by all")
         # Whoever was asked and gave no response is shown as well: why the calls failed.
-        asked = f"select model from progress where role = 'respondent' and {where}"
+        asked = queries.rows(home, f"select model from progress where role = 'respondent' and {where}")
         current = f"from transcripts where {where} and not superseded"
-        failing = queries.rows(home, f"select distinct model {current} and model in ({asked})")
-        models = {model for _, model, *_ in cells} | {model for (model,) in failing}
-        ((n_items, n_calls),) = queries.rows(
-            home, f"select (select count(*) from items where {where}), (select count(*) {current})"
-        )
+        calls = dict(queries.rows(home, f"select model, count(*) {current} group by model"))
+        models = {model for _, model, *_ in cells} | ({model for (model,) in asked} & calls.keys())
+        ((n_items,),) = queries.rows(home, f"select count(*) from items where {where}")
+        n_calls = sum(calls.values())
         if cells and n_items:
             own = Benchmark(
                 name,
