@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from metacog_pipeline.interchange import columns
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
-    from metacog_pipeline.interchange.imported import Imported, ImportOptions
+    from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected
 
 
 MADE = "imported.toml"  # the study that is made where none is named
@@ -99,21 +100,25 @@ def _one(
         found, counts["people"] = human_respondents.keep(into, file, pairs, condition, options)
     counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
-    seen, lines = Counter[str](), list[str]()
-    for row, what, reason in found.rejected:
-        seen[reason] += 1
-        if seen[reason] <= SHOWN and len(lines) < MOST_SHOWN:
-            of = f"row {row}" if isinstance(row, int) else row if row.startswith("row ") else f"sample {row}"
-            lines.append(f"{file.name}: {of}: {what}: {reason}")
-    if len(lines) < len(found.rejected):
-        lines.append(f"{file.name}: {len(found.rejected) - len(lines)} more are not taken; --json lists all")
-    for line in lines:
-        click.echo(line, err=True)
+    for line in _not_taken(found.rejected):
+        click.echo(f"{file.name}: {line}", err=True)
     rows = [each._asdict() for each in found.rejected] if printing.wanted() else []
     printing.say(
         "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **counts, rejected=rows
     )
     return found
+
+
+def _not_taken(rejected: Sequence[Rejected]) -> list[str]:
+    """Return the first rows of each reason why rows are not taken, and how many more there are."""
+    seen, lines = Counter[str](), list[str]()
+    for row, what, reason in rejected:
+        seen[reason] += 1
+        if seen[reason] <= SHOWN and len(lines) < MOST_SHOWN:
+            of = f"row {row}" if isinstance(row, int) else row if row.startswith("row ") else f"sample {row}"
+            lines.append(f"{of}: {what}: {reason}")
+    more = len(rejected) - len(lines)
+    return [*lines, f"{more} more are not taken; --json lists all"] if more else lines
 
 
 def _board(study: Study, quiet: bool) -> None:

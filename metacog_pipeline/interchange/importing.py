@@ -48,6 +48,7 @@ from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.lines import encode_logprobs
@@ -119,10 +120,8 @@ def import_table(
     """
     options = replace(options or ImportOptions(), model=model, run=run)
     study: Study = benchmark.context.study
-    if model is not None and study.model(model).provider != "replay":
-        raise StudyError(
-            f'{file}: model "{model}" is asked here; answers from elsewhere need a model with provider = "replay"'
-        )
+    if model is not None:
+        _refuse_asked(file, study.model(model))
     if run is not None and run not in study.runs:
         raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
     if type(benchmark.settings).takes_questions:
@@ -259,14 +258,14 @@ def import_questions(
 ) -> Imported:
     """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
     samples, study = list(found), load_study(study_path) if study_path.exists() else None
-    _usable(path, samples)
+    usable = _usable(path, samples)
     names = _models(path, study, samples, options)
     if unknown := [each for each in options.trust if each not in TRUSTED]:
         raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
     name = own_questions()
-    condition = condition or _condition(study, name, _usable(path, samples))
+    condition = condition or _condition(study, name, usable)
     matched = matching.match(path, _items(study, name), samples, options.trust)
-    usable = _usable(path, samples)
+    usable = _usable(path, samples)  # without those of whose question there is no item
     addition, lacks = [], None
     if study is None or name not in study.benchmarks:
         addition = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
@@ -439,6 +438,15 @@ def _call(record: Record) -> tuple[str, str, str]:
     return record.item_id, record.condition, record.step
 
 
+def _refuse_asked(path: Path, spec: ModelSpec) -> None:
+    """Refuse answers from elsewhere for a model that the study asks itself."""
+    if spec.provider != "replay":
+        raise StudyError(
+            f'{path}: model "{spec.name}" of the study is asked, not replayed: imported answers are never mixed with '
+            "answers asked here; name another with --model"
+        )
+
+
 def refuse_others(
     path: Path, study: Study, benchmark: str, records: Iterable[Record], trust: Sequence[str]
 ) -> None:
@@ -448,11 +456,7 @@ def refuse_others(
         if model not in known:
             continue
         spec = study.model(model)
-        if spec.provider != "replay":
-            raise StudyError(
-                f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
-                "answers asked here; name another with --model"
-            )
+        _refuse_asked(path, spec)
         there = {
             _call(each): each.text for each in kept_records(Partition(study, benchmark, spec, run).folder)
         }
