@@ -81,9 +81,7 @@ def _tested(row: Comparison, found: resampling.Difference, items: Floats | None,
     row = replace(row, value=found.value)
     if row.n < 2 or found.low is None:
         return replace(row, status=SINGLE_ITEM if row.n < 2 else OFTEN_UNDEFINED)
-    row = replace(
-        row, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p
-    )  # fmt: skip
+    row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p)
     if found.statistic is None:  # a difference that never moves has no test, but one of 0 is no error
         return replace(row, status=SAME) if found.p is None else replace(row, note=joined(SAME, row.note))
     if items is None:

@@ -29,6 +29,7 @@ from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.pull import PULLS, character, habit, pulls, quadrant
 from metacog_pipeline.benchmarks.medley.rules import Floats
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, ALTERNATIVES, NOTEBOOK, abilities, moved_map
+from metacog_pipeline.scoring.paired_tests import joined
 from metacog_pipeline.stats import exact, resampling, robust
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
@@ -188,7 +189,7 @@ def _paired(row: Comparison, values: Floats, drawn: Floats, statistic: robust.Lo
         one, two = shared[:, :, None]
         p = exact.paired_p(one, two, lambda each: robust.location(each[:, :, 0], statistic))
         notes = (exact.NOTE, lost)
-    return replace(row, p=p, note="; ".join(each for each in notes if each))
+    return replace(row, p=p, note=joined(*notes))
 
 
 def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:

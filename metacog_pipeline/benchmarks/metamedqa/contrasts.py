@@ -24,6 +24,7 @@ from scipy.special import ndtri
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, SHARES, UNANSWERABLE
+from metacog_pipeline.scoring.paired_tests import joined
 from metacog_pipeline.stats import exact, intervals, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
@@ -93,7 +94,7 @@ class Compared:
         sides = [name for name in self.groups if name in (a, b)] or self.groups
         missing = ", ".join(f"{n} of {name}" for name in sides if (n := self.left_out[name]))
         said = [values.pop("note", None), f"left out: {missing} without an answer" if missing else None]
-        note = "; ".join(each for each in said if each) or None
+        note = joined(*said)
         return Comparison(f"{family}_{self.what}", measure, a, b, note=note, **{**self.named, **values})
 
 
