@@ -443,7 +443,7 @@ def _refuse_asked(path: Path, spec: ModelSpec) -> None:
     if spec.provider != "replay":
         raise StudyError(
             f'{path}: model "{spec.name}" of the study is asked, not replayed: imported answers are never mixed with '
-            "answers asked here; name another with --model"
+            'answers asked here; name one with provider = "replay"'
         )
 
 
