@@ -15,7 +15,10 @@ FOLDERS = (  # those that every home has
 # what was spent, what is submitted, and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
-BUILT_FROM = "study/board.sha256"  # what the leaderboard was built from, and the digest of the file
+STATUS, BUILT_FROM = (
+    "study",
+    "board.sha256",
+)  # below it: what the leaderboard was built from, and the digest of the file
 
 
 class PathBelow:
@@ -50,7 +53,7 @@ class Home:
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
     page = PathBelow("report/index.html")  # the page that users open
-    status = PathBelow("study")  # tables about the study itself: its models and the state of their partitions
+    status = PathBelow(STATUS)  # tables about the study itself: its models and the state of their partitions
     cache = PathBelow("cache")
     ledger = PathBelow("ledger")  # what was spent
     batches = PathBelow("batches")  # submitted and paid, not fetched yet

@@ -25,7 +25,7 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
 
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
-LEADERBOARD, REPORT = BUILT_FROM, "study/.report.sha256"  # what each was built from
+LEADERBOARD, REPORT = BUILT_FROM, ".report.sha256"  # what each was built from, below the home's ``study``
 #: Of a model, on boards.
 _SHOWN = ("name", "provider", "model", "family", "params_b", "params_active_b", "released")
 #: Benchmark, model and run → its stages that are stale.
@@ -222,22 +222,22 @@ def noted_report(study: Study) -> Iterator[None]:
     """Write down at the end of which leaderboard the report was made: the one of its beginning."""
     made_of = noted(study, LEADERBOARD)
     yield
-    write_text(study.home / REPORT, made_of)
+    write_text(study.home.status / REPORT, made_of)
 
 
 def noted(study: Study, name: str) -> str:
     """Return what was written down of the leaderboard or the report; nothing before that."""
     try:
-        return (study.home / name).read_text("utf-8")
+        return (study.home.status / name).read_text("utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
 
 
 def note_leaderboard(study: Study, digest: str) -> None:
     """Write down what the leaderboard was just built from, and the digest of the file: files get damaged."""
-    write_text(study.home / LEADERBOARD, f"{digest} {file_sha256(study.home.leaderboard)}")
+    write_text(study.home.status / LEADERBOARD, f"{digest} {file_sha256(study.home.leaderboard)}")
 
 
 def forget(study: Study) -> None:
     """Let the next run rebuild the leaderboard and the report in any case."""
-    (study.home / LEADERBOARD).unlink(missing_ok=True)
+    (study.home.status / LEADERBOARD).unlink(missing_ok=True)

@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterator
 
 from metacog_pipeline.files import replacing, state_of, write_text
-from metacog_pipeline.home import BUILT_FROM, LEADERBOARD, Home
+from metacog_pipeline.home import BUILT_FROM, LEADERBOARD, STATUS, Home
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import Store
 
 FOLDERS = ("items", "responses", "judgements", "scored", "harmonised", "estimates", "cross_benchmark")
 #: The board, and the note that says what it was built from, with the digest of the file: two of different builds are stale.
-FILES = (LEADERBOARD, BUILT_FROM)
+FILES = (LEADERBOARD, f"{STATUS}/{BUILT_FROM}")
 PREFIX, NOTE = "derived", ".derived.json"
 _GONE = (0, 0)
 Known = dict[
