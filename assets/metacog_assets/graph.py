@@ -42,7 +42,7 @@ def _of_benchmarks() -> dict[str, list[dg.AssetsDefinition]]:
 
 
 def boards_of(benchmarks: Iterable[str]) -> list[str]:
-    """Return the assets that are made anew over all models of benchmarks: comparisons, leaderboard, report."""
+    """Return the assets that read all models of benchmarks at once: comparisons, leaderboard, report."""
     return [*(f"{name}/comparisons" for name in benchmarks), "leaderboard", "report"]
 
 
