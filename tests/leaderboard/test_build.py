@@ -77,7 +77,7 @@ LINEAGE = {
 def test_the_lineage_of_a_table_is_what_its_sql_and_the_rows_benchmarks_add_to_it_read(built_home):
     found = {each.name: {*each.reads} for each in build(built_home).tables}
     assert {name: found[name] for name in LINEAGE} == LINEAGE
-    assert {"stg_curves", "metamedqa_responses", "stg_metacogbench_reliability"} <= found["curves"]
+    assert {"stg_curves", "metamedqa_responses", "metacogbench_responses"} <= found["curves"]
 
 
 def test_a_model_added_or_gone_is_on_the_board_or_not(built_home):

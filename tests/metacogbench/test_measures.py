@@ -1,5 +1,6 @@
 """Estimates: composites from tiers, detection, runs and their spread, chance levels, failures, missing readings."""
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.groups import composites, null_errors
+from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.type1 import type1_from_table
-from tests.metacogbench.helpers import ece, pool, score, tabled
+from tests.metacogbench.helpers import ece, pool, score
 from tests.tables import every
 
 percents = st.lists(st.floats(0, 100), min_size=1, max_size=40)
@@ -177,9 +179,14 @@ def test_one_run_has_no_spread_and_every_declared_measure_is_bounded(make_observ
 
 def test_reliability_bins_hold_every_prediction_once(make_observed):
     seen = pl.concat([make_observed(run=run) for run in (1, 2)])
-    bins = tabled("reliability", seen, seed=1).filter(moment="pre")
-    assert bins["n"].sum() == 40 and bins["bin"].to_list() == [0, 1, 2, 3, 4]
-    known = bins.drop_nulls("accuracy")
-    error = ((known["accuracy"] - known["confidence"]).abs() * known["n"]).sum() / 40
+    query = shipped("dbt_like_sql", "benchmarks", "metacogbench", "metacogbench_curves.sql").read_text(
+        "utf-8"
+    )
+    with duckdb.connect() as board:
+        board.register("metacogbench_responses", seen)
+        bins = board.sql(query).pl().filter(curve="reliability pre").sort("position")
+    assert bins["n"].sum() == 40 and bins["position"].to_list() == [0, 1, 2, 3, 4]
+    assert (bins["low"] <= bins["y"]).all() and (bins["y"] <= bins["high"]).all()
+    error = ((bins["y"] - bins["x"]).abs() * bins["n"]).sum() / 40
     both = seen.select(pl.col("pre"), pl.col("correct").cast(pl.Float64))
     assert error == pytest.approx(ece(both["pre"].to_numpy(), both["correct"].to_numpy()))

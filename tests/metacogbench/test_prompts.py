@@ -32,15 +32,6 @@ def test_predictions_come_before_the_question_unless_asked_in_one_turn(item_name
     assert [item.item_id for item in prompts.applicable(ITEMS, "delegate")] == ["bet.know", "bet.ramp"]
 
 
-def test_a_condition_that_does_not_ask_an_item_says_so(item_named):
-    with pytest.raises(
-        StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 1b, 2a, 3"
-    ):
-        prompts.item_steps(item_named("bet.know"), "json")
-    with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean \"json\"\?\)"):
-        prompts.applicable([], "jsn")
-
-
 def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(item_named):
     said = prompts.user_message(item_named("bet.know"), "free", "answer", WORDING)
     payoffs = ("100 - (100 - b)^2 / 100", "100 - b^2 / 100")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import polars as pl
@@ -25,7 +25,7 @@ from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, settings
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING, Agreement, agreement, with_judgements
-from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES, ReliabilityBin, reliability
+from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.rows import IMPORTER
@@ -53,18 +53,13 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "22",
         Stage.JUDGING: "3",
-        Stage.SCORING: "10",
+        Stage.SCORING: "11",
     }
     unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
     measures = (MEASURES,)
     contrasts = CONTRASTS
     questions = QUESTIONS
     tables = (
-        Table(
-            "reliability", ReliabilityBin, None,
-            "One bin of a reliability diagram: how often answers stated with about the same confidence are right.",
-            ("dataset", "condition", "model", "moment", "bin"), reliability,
-        ),
         Table(
             "judges", Agreement, agreement,
             "How far a judge and a rule agree on the same replies, of a model or of all.",
@@ -110,7 +105,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         return words_of(self.context.study, self.settings.wording, load_wording)
 
     def construction(self) -> tuple[Step, ...]:
-        """Return the one step."""
         return items.STEPS
 
     def conditions(self) -> tuple[Condition, ...]:
@@ -118,9 +112,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         other = (prompts.ONE_TURN, prompts.DELEGATE)  # not what is asked under free
         return tuple(
             Condition(
-                name,
-                lambda items, name=name: prompts.applicable(items, name),  # type: ignore[misc]
-                content=name if name in other else "",
+                name, partial(prompts.applicable, condition=name), content=name if name in other else ""
             )
             for name in self.settings.conditions
         )
@@ -130,23 +122,18 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         return (prompts.ANSWER, prompts.PROBE) if condition == prompts.JSON_NOTES else (prompts.ANSWER,)
 
     def prompt_digest(self, condition: str) -> str:
-        """Return the digest of the prompts' words."""
         return self.wording.digest
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
-        """Ask one item: one call, or several turns in one conversation."""
         await prompts.ask_item(item, condition, chat, self.wording)
 
     def parse(self, item: items.Item, condition: str, calls: Calls) -> read.Response:
-        """Read one item's calls."""
         return read.parse(item, condition, calls)
 
     def again(self, item: items.Item, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the step to ask once more and the form to ask for."""
         return read.again(item, calls, condition)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with the judges' verdicts, which decides those that words alone do not."""
         return with_judgements(responses, judgements)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
@@ -159,5 +146,4 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         )
 
     def observer(self, parameters: ObserverSpec) -> Respondent:
-        """Return the simulated respondent with these parameters."""
         return SimulatedRespondent(self.items, parameters, self.wording)

@@ -22,8 +22,9 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
     TierGroup,
     balanced,
     calibration_error,
-    composed,
+    composites,
     mean,
+    mean_of_parts,
     rate,
     tier_groups,
     tiers_of,
@@ -51,7 +52,8 @@ def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison
     Resamples are too narrow where items are few, so their p is not below Student's, nor below the least p of all exchanges
     of items between the two sides. An exchange of items that are alike on both sides changes nothing.
     """
-    first, second = (_whole(name, {part: each[place] for part, each in sides.items()}) for place in (0, 1))
+    parts = ({part: each[place] for part, each in sides.items()} for place in (0, 1))
+    first, second = ({**own, **composites(own, mean_of_parts)}[name] for own in parts)
     sizes = [min(one.n, two.n) for one, two in sides.values()]
     row = replace(base, n=sum(sizes))
     if first.value is None or second.value is None:
@@ -60,19 +62,14 @@ def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison
     if first.draws is None or second.draws is None or sum(sizes) < 2:
         return replace(row, status="single item")
     draws = first.draws - second.draws
-    (found,) = resampling.differences([value], draws[None], tolerance=SAME)
-    if found.low is None or found.high is None:
+    found = resampling.difference(value, draws, tolerance=SAME)
+    if found.low is None:
         return replace(row, status=OFTEN_UNDEFINED)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
     student = 0.0 if found.statistic is None else resampling.wald_p(found.statistic, max(min(sizes) - 1, 1))
-    return replace(
-        row, se=found.se, low=min(found.low, value), high=max(found.high, value), statistic=found.statistic,
-        p=max(p or 0.0, student, exact.least_p(sum(_unlike(*pair) for pair in sides.values()))),
-    )  # fmt: skip
-
-
-def _whole(name: str, parts: Mapping[str, RunEstimate]) -> RunEstimate:
-    return parts[name] if name in parts else composed(parts)[name]
+    least = exact.least_p(sum(_unlike(*pair) for pair in sides.values()))
+    numbers = {name: getattr(found, name) for name in ("se", "low", "high", "statistic")}
+    return replace(row, **numbers, p=max(p or 0.0, student, least))
 
 
 def _unlike(one: RunEstimate, two: RunEstimate) -> int:
@@ -83,13 +80,11 @@ def _unlike(one: RunEstimate, two: RunEstimate) -> int:
 
 # --- the groups -------------------------------------------------------------------------------------------------------
 Tiers = Mapping[str, TierGroup]
+Asked = Mapping[tuple[str, str], Tiers]  # by condition and model
 
 
-def _worlds(
-    groups: Iterable[Group],
-) -> Iterator[tuple[Callable[..., Comparison], Mapping[tuple[str, str], Tiers]]]:
-    """Yield of each data set and source an empty row, given its family and measure, and what was asked, by condition
-    and model."""
+def _worlds(groups: Iterable[Group]) -> Iterator[tuple[Callable[..., Comparison], Asked]]:
+    """Yield of each data set and source an empty row, given its family and measure, and what was asked."""
     found: dict[tuple[str, str], dict[tuple[str, str], Tiers]] = {}
     for group in groups:
         world = found.setdefault((group.dataset, group.source), {})
@@ -135,11 +130,7 @@ def _of_two(base: Callable[..., Comparison], first: Tiers, second: Tiers) -> Ite
 # --- between ways of asking -------------------------------------------------------------------------------------------
 #: What ways of asking are compared by: the tier, its estimate, and the condition that JSON is held against.
 _BY: Mapping[str, tuple[str, Callable[[TierGroup], RunEstimate], str]] = {
-    "ece_pre": (
-        "1b",
-        lambda tier: calibration_error(tier, tier.column("pre"), tier.column("correct")),
-        ONE_TURN,
-    ),
+    "ece_pre": ("1b", lambda t: calibration_error(t, t.column("pre"), t.column("correct")), ONE_TURN),
     "accuracy_1b": ("1b", lambda tier: rate(tier, "correct"), ONE_TURN),
     "t2a": ("2a", lambda tier: balanced(tier, "passed"), FREE),
     "t2a_keywords": ("2a", lambda tier: rate(tier, "passed_keywords"), FREE),
@@ -151,9 +142,7 @@ _FORMATS = [(name, other, json) for json in (JSON, JSON_NOTES) for name, (_, _, 
 _PROTOCOLS = [(name, FREE, ONE_TURN) for name in ("ece_pre", "accuracy_1b")]
 
 
-def _both(
-    asked: Mapping[tuple[str, str], Tiers], a: str, b: str, tier: str
-) -> Iterator[tuple[str, TierGroup, TierGroup]]:
+def _both(asked: Asked, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
     """Yield each model's finished tier under two conditions, over the items of both."""
     for (condition, model), tiers in asked.items():
         other = asked.get((b, model), {})
@@ -174,9 +163,8 @@ def _ways(
                 if tier == "2a":  # a choice that was not read leaves out the task on both sides
                     one, two = _common(first.answered, second.answered)
                     first, second = (one, two) if one.n_items else (first, second)
-                yield tested(
-                    row(family, name, model=model, a=a, b=b), name, {name: (made(first), made(second))}
-                )
+                base = row(family, name, model=model, a=a, b=b)
+                yield tested(base, name, {name: (made(first), made(second))})
 
 
 def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:

@@ -97,13 +97,11 @@ def printed(field: Field, stem: str) -> bool:
 
 # --- what is drawn, and the answers -----------------------------------------------------------------------------------
 def digits(rng: random.Random, count: int) -> int:
-    """Return a number of ``count`` digits: leading digit 2..9, no trailing zero, not one digit repeated.
-
-    Numbers within a fiftieth of a round one, such as 2001 or 3997, would make a product easy, and are drawn again.
-    """
+    """Return a number of ``count`` digits: leading digit 2..9, no trailing zero, not one digit repeated."""
     place = 10 ** (count - 1)
     while True:
         number = rng.randint(2 * place, 10 * place - 1)
+        # Numbers within a fiftieth of a round one, such as 2001 or 3997, would make a product easy.
         from_round = min(number % place, place - number % place)
         if number % 10 and len(set(str(number))) > 1 and 50 * from_round > place:
             return number

@@ -61,8 +61,7 @@ class TierGroup:
     @property
     def given(self) -> NDArray[np.bool_]:
         """Whether there is a reply, shape ``(items, runs)``."""
-        made: NDArray[np.bool_] = self.column(pl.col("status").is_not_null()) == 1
-        return made
+        return np.asarray(self.column(pl.col("status").is_not_null()) == 1)
 
     @cached_property
     def _place(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -112,12 +111,10 @@ class TierGroup:
 
         def ends() -> Ends | None:
             found = error.ends()
-            return None if found is None else (1 - found[1], 1 - found[0])
+            return found and (1 - found[1], 1 - found[0])
 
-        return replace(
-            error, by_run=1 - error.by_run, draws=None if error.draws is None else 1 - error.draws, ends=ends,
-            method=f"1 - ECE, {INVERTED}",
-        )  # fmt: skip
+        draws = None if error.draws is None else 1 - error.draws
+        return replace(error, by_run=1 - error.by_run, draws=draws, ends=ends, method=f"1 - ECE, {INVERTED}")
 
 
 def item_weights(tier: str, n: int, seed: int) -> Floats:
@@ -226,8 +223,7 @@ def summed(weights: Floats, parts: Floats, made: Callable[[Floats], Floats], **m
 
 
 def _ratio(totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        made: Floats = totals[..., 0] / totals[..., 1]
+    made: Floats = totals[..., 0] / totals[..., 1]
     return made
 
 
@@ -285,10 +281,7 @@ def balanced(tier: TierGroup, name: str) -> RunEstimate:
 
 
 def detection(tier: TierGroup) -> dict[str, RunEstimate]:
-    """Return hits, false alarms, d′ and criterion of a tier: a model that acts on signal, and on noise.
-
-    Rates have log-linear padding (Hautus 1995). The criterion is below 0 for who acts too often.
-    """
+    """Return hits, false alarms, d′ and criterion (log-linear, Hautus 1995) of a tier: acting on signal, and on noise."""
     acted, signal, name = tier.column("acted"), tier.column("signal"), tier.tier
     on_signal, on_noise = (np.where(signal == kind, acted, np.nan) for kind in (1, 0))
     parts = np.nan_to_num(np.stack([on_signal, 1 - on_signal, on_noise, 1 - on_noise], axis=-1))
@@ -366,12 +359,11 @@ def _recentred(draws: Floats | None, value: float) -> Floats | None:
 def null_errors(percent: Floats, seed: int) -> Floats:
     """Return errors ``(NULL_DRAWS,)`` of a respondent who says this and is right exactly as often as it says.
 
-    With few items the error is above 0 even for a perfectly calibrated respondent; these draws say by how much.
     ``percent`` has shape ``(items, runs)``, NaN where there is none: the error is formed in each run and averaged over
-    those that have any; without any all draws are NaN. Runs share one uniform number per item: whoever knows an item
-    knows it in every run, so runs do not average chance away.
+    those that have any; without any all draws are NaN.
     """
     source = resampling.generator(resampling.stream("metacogbench", seed, "calibrated"))
+    # One number per item for all runs: who knows an item knows it in every run, so runs do not average chance away.
     luck = source.random((NULL_DRAWS, len(percent)))
     by_run = []
     for column in percent.T:
@@ -414,20 +406,12 @@ COMPOSITES = tuple(PARTS)
 def composites(
     tiers: Mapping[str, Any], mean: Callable[..., Any] = lambda parts: sum(parts.values()) / len(parts)
 ) -> dict[str, Any]:
-    """Return ``ms``, ``saf``, ``cdtc`` and ``overall`` from ``t1a``, ``t1b``, ``t2a``, ``t2b``, ``t3``, each 0..1.
-
-    A part that is absent or None makes what rests on it None.
-    """
+    """Return ``ms``, ``saf``, ``cdtc``, ``overall`` from ``t1a`` .. ``t3``, each 0..1; None where a part is lacking."""
     made = dict(tiers)
     for name, parts in PARTS.items():
         known = {part: made[part] for part in parts if made.get(part) is not None}
         made[name] = mean(known) if len(known) == len(parts) else None
     return {name: made[name] for name in COMPOSITES}
-
-
-def composed(tiers: Mapping[str, RunEstimate]) -> dict[str, RunEstimate]:
-    """Return the composites, formed run by run, of those tiers that are all there."""
-    return {name: each for name, each in composites(tiers, mean_of_parts).items() if each is not None}
 
 
 def mean_of_parts(parts: Mapping[str, RunEstimate]) -> RunEstimate:

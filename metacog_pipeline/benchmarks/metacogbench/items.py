@@ -28,7 +28,6 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Inputs, Made, Step
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
 
 if TYPE_CHECKING:
@@ -65,15 +64,16 @@ class Option:
 class Field:
     """One value a tier-3 reply must hold.
 
-    ``value`` is a scalar, or a tuple for ``list`` (ordered) and ``set``; ``range`` (low, high), inclusive, replaces it
-    for a number known up to an interval. ``edges``: the members are names joined by ``-`` whose ends may be swapped.
-    ``core`` marks the one field that cannot be right without the structure of the story.
+    ``value`` is a scalar, or a tuple for ``list`` (ordered) and ``set``. ``edges``: the members are names joined by ``-``
+    whose ends may be swapped. ``core`` marks the one field that cannot be right without the structure of the story.
     """
 
     name: str
     type: str
     value: Scalar | tuple[Scalar, ...] | None = None
-    range: tuple[Number, Number] | None = None
+    range: tuple[Number, Number] | None = (
+        None  # in place of a value: a number known up to an interval, inclusive
+    )
     abs_tol: Number = 0.0
     rel_tol: Number = 0.0
     unit: str = ""
@@ -208,11 +208,9 @@ def shipped_items(rounds: int = 1) -> tuple[Item, ...]:
 
 
 def omissions() -> Iterator[Item]:
-    """Yield the items of tier 2a: every story with either limit left out (signal), and twice with both given (noise).
-
-    All four share their options, and each option is right in one of them: options alone say nothing. Items of one story do
-    not follow each other, so that an item's neighbour does not say what it leaves out.
-    """
+    """Yield the items of tier 2a: every story with either limit left out (signal), and twice with both given (noise)."""
+    # All four share their options, and each option is right in one of them: options alone say nothing. Items of one story
+    # do not follow each other, so that an item's neighbour does not say what it leaves out.
     for told in ("a", "b", "act", "stop"):
         for story in _texts(_STORIES["2a"])["story"]:
             do, limits = story["do"], {name: story[name] for name in "ab"}
@@ -266,9 +264,7 @@ def _of_story(
 
 
 def items_of(dataset: str, rounds: int = 1) -> list[Item]:
-    """Return the items of a set, tier by tier; raises StudyError for an unknown set."""
-    if dataset not in SETS:
-        raise StudyError(f"metacogbench: unknown set {dataset!r}; there are: {', '.join(SETS)}")
+    """Return the items of a set, tier by tier."""
     return [item for item in shipped_items(rounds) if dataset in item.sets]
 
 

@@ -27,16 +27,8 @@ from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS
 from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED, score
 from metacog_pipeline.benchmarks.metacogbench.simulated import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.judges.verdicts import (
-    REPLY_CHARACTERS,
-    STEP,
-    digest,
-    modes,
-    quoted,
-    task,
-    unquoted,
-    verdict_of,
-)
+from metacog_pipeline.judges import verdicts as judge_calls
+from metacog_pipeline.judges.verdicts import STEP, digest, quoted, task, unquoted, verdict_of
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
 from metacog_pipeline.reading.calls import TOO_LONG, Call
@@ -262,9 +254,9 @@ JUDGING = Judging(
     judges=lambda bench, model: tuple(judge for _, judge in judges_of(bench, model)),
     tasks=lambda bench, judge, responses: _judge_tasks(cases(bench.items, responses, bench.wording), judge),
     longest=lambda bench, model, judge: _judge_tasks(
-        longest(bench.items, [each.name for each in bench.conditions()], bench.wording, REPLY_CHARACTERS), judge
+        longest(bench.items, [each.name for each in bench.conditions()], bench.wording, judge_calls.REPLY_CHARACTERS), judge
     ),
-    modes=modes,
+    modes=judge_calls.modes,
     read=_judgements,
     row=Judgement,
     respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
@@ -282,14 +274,10 @@ def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) ->
     first = deciding.group_by(where, maintain_order=True).agg(_decided=pl.col("verdict").first())
     joined = responses.join(first, on=where, how="left", maintain_order="left")
     by_judge = (pl.col("status") == NOT_READ) & pl.col("_decided").is_not_null()
-    values = {
-        "passed": pl.col("_decided"),
-        "basis": pl.lit(BY_JUDGE),
-        "status": pl.lit("ok"),
-        "reason": pl.lit(None),
-    }
+    values: dict[str, Any] = {"passed": pl.col("_decided"), "basis": BY_JUDGE, "status": "ok", "reason": None}
     return joined.with_columns(
-        pl.when(by_judge).then(new).otherwise(pl.col(name)).alias(name) for name, new in values.items()
+        pl.when(by_judge).then(new if name == "passed" else pl.lit(new)).otherwise(name).alias(name)
+        for name, new in values.items()
     ).drop("_decided")
 
 

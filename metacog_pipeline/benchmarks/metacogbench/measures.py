@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmarks.metacogbench.groups import (
-    BINS,
     COMPOSITES,
     MEAN,
     RECENTRED,
@@ -37,20 +36,16 @@ from metacog_pipeline.benchmarks.metacogbench.groups import (
     tier_groups,
     tiers_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, DIFFICULTIES, FAMILIES
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, PARTNER
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
 from metacog_pipeline.files import shipped
-from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import Edges
 from metacog_pipeline.stats.coverage import MONTE_CARLO
 from metacog_pipeline.stats.estimate import COUNT, unavailable
 from metacog_pipeline.stats.intervals import mean as interval_of_mean
 from metacog_pipeline.stats.intervals import wilson_interval
-
-if TYPE_CHECKING:
-    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
 SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 # Answers pile up on 60, 80 and 100 %, where the edges of the bins are: the paper does not say which belong to a bin.
@@ -299,50 +294,3 @@ def _measure(row: Mapping[str, Any]) -> Measure:
 
 
 MEASURES = MeasureSet(_declared(), _compute)
-
-
-# --- reliability diagrams ---------------------------------------------------------------------------------------------
-@dataclass(slots=True)
-class ReliabilityBin:
-    """One bin of a reliability diagram, over all runs; the bins are those of the headline calibration error.
-
-    ``moment`` is ``pre`` (before answering) or ``post``; ``n`` counts answers, ``n_items`` the tasks they are to.
-    ``stated_from`` .. ``stated_to``, the mean ``confidence`` and ``accuracy`` are 0..1; ``low`` and ``high`` are
-    Wilson's interval at ``n_items``, because runs of one task are not independent. Empty bins, and models that lack
-    replies, are there with what they have.
-    """
-
-    benchmark: str
-    dataset: str
-    condition: str
-    model: str
-    moment: str
-    bin: int
-    n: int
-    n_items: int
-    stated_from: float
-    stated_to: float
-    confidence: float | None
-    accuracy: float | None
-    low: float | None
-    high: float | None
-    source: str
-
-
-def reliability(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:
-    """Yield the bins of one group."""
-    tier = tier_groups(group).get("1b")
-    for moment in ("pre", "post") if tier is not None else ():
-        stated, right = tier.column(moment), tier.column("correct")  # type: ignore[union-attr]
-        here = ~np.isnan(stated) & ~np.isnan(right)
-        place = np.full(stated.shape, -1)
-        place[here] = calibration.bin_index(stated[here] / 100, BINS, "floor")
-        for number in range(BINS):
-            own = place == number
-            n, n_items = int(own.sum()), int(own.any(axis=1).sum())
-            values: tuple[float | None, ...] = (None,) * 4
-            if n:
-                accuracy = float(right[own].mean())
-                values = (float(stated[own].mean()) / 100, accuracy, *wilson_interval(accuracy, n_items))
-            where = (BENCHMARK, group.dataset, group.condition, group.model, moment)
-            yield (*where, number, n, n_items, number / BINS, (number + 1) / BINS, *values, group.source)

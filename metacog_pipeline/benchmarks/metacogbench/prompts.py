@@ -58,15 +58,11 @@ _TYPE_WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Every text of a study's prompts.
-
-    ``texts`` maps (tier, name) to a text, the name being a condition or a step; ``system`` is the system message of every
-    call, ``""`` for none.
-    """
+    """Every text of a study's prompts."""
 
     id: str
-    texts: Mapping[tuple[str, str], str]
-    system: str = ""
+    texts: Mapping[tuple[str, str], str]  # by tier, and condition or step
+    system: str = ""  # message of every call, "" for none
 
     @property
     def digest(self) -> str:
@@ -113,26 +109,14 @@ def _checked(where: str, text: str, ours: str) -> str:
 
 # --- turns ------------------------------------------------------------------------------------------------------------
 def applicable(items: Iterable[Item], condition: str) -> list[Item]:
-    """Return the items that are asked under ``condition``, in their order; StudyError if there is no such condition.
-
-    Only questions with an answer can be handed to a partner.
-    """
-    tiers = CONDITION_TIERS.get(condition)
-    if tiers is None:
-        near = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
-        raise StudyError(f"metacogbench: unknown condition {near}")
-    return [
-        item for item in items if item.tier in tiers and (condition != DELEGATE or item.answer is not None)
-    ]
+    """Return the items that are asked under ``condition``, in their order."""
+    asked = [item for item in items if item.tier in CONDITION_TIERS[condition]]
+    # Only questions with an answer can be handed to a partner.
+    return [item for item in asked if condition != DELEGATE or item.answer is not None]
 
 
 def item_steps(item: Item, condition: str) -> tuple[str, ...]:
-    """Return the names of the calls ``item`` takes, one or the turns of one conversation; StudyError if it takes none."""
-    if not applicable([item], condition):
-        raise StudyError(
-            f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
-            f"{', '.join(CONDITION_TIERS[condition])}"
-        )
+    """Return the names of the calls ``item`` takes: one, or the turns of one conversation."""
     if item.tier == "2b":
         return (TURN_1, *(step for each in ROUNDS[: len(item.challenges)] for step in each))
     if item.tier == "2a":
@@ -159,9 +143,6 @@ def chosen(item: Item, call: Call | None) -> str | None:
 
 def user_message(item: Item, condition: str, step: str, wording: Wording, first: str | None = None) -> str:
     """Return what the user says in one step; ``first`` is the role of the option taken before a challenge."""
-    steps = item_steps(item, condition)
-    if step not in steps:
-        raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
     turns = [turn for turn, _ in ROUNDS]
     # A challenge to a wrong first answer says why it is wrong.
     against = item.corrections if first == "other" else item.challenges
@@ -179,17 +160,13 @@ def user_message(item: Item, condition: str, step: str, wording: Wording, first:
 
 
 def messages(item: Item, condition: str, wording: Wording, *replies: str) -> tuple[Message, ...]:
-    """Return the messages of an item's first call or, given the replies so far, of the next.
-
-    Later turns go on in the same conversation: every message, every reply as it came (but for lone surrogates, which cannot
-    be sent), the next message.
-    """
+    """Return the messages of an item's first call or, given the replies so far, of the next turn of the conversation."""
     steps = item_steps(item, condition)
     first = chosen(item, Call("ok", replies[0])) if item.tier == "2b" and replies else None
     made = [Message("system", wording.system)] if wording.system else []
     for step, reply in zip(steps, replies, strict=False):
         made.append(Message("user", user_message(item, condition, step, wording, first)))
-        made.append(Message("assistant", without_surrogates(reply)))
+        made.append(Message("assistant", without_surrogates(reply)))  # lone surrogates cannot be sent
     return (*made, Message("user", user_message(item, condition, steps[len(replies)], wording, first)))
 
 
@@ -206,19 +183,15 @@ def _field_line(field: Field) -> str:
 
 
 async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
-    """Ask every step of ``item``; the answers are kept by ``chat``. StudyError for a wrong condition.
-
-    After a refusal reported by the provider, or a reply that says nothing, there is no further turn: providers take no
-    empty turn. The form of a reply is part of what is measured, so nothing is held to a schema, not even JSON; no
-    alternatives to the tokens are asked for, as nobody reads them.
-    """
+    """Ask every step of ``item``; the answers are kept by ``chat``."""
     tokens = max(chat.spec.max_tokens, ANSWER_TOKENS)
     replies: list[str] = []
     for step in item_steps(item, condition):
         sent = messages(item, condition, wording, *replies)
+        # The form of a reply is part of what is measured: nothing is held to a schema, not even JSON.
         reply = await chat(step, sent, constraint=None, max_tokens=tokens, top_logprobs=0)
         if reply.status is Status.REFUSED or silent(reply.text):
-            return
+            return  # providers take no empty turn
         replies.append(reply.text)
 
 

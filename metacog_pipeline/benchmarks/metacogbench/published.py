@@ -48,6 +48,7 @@ _SIZES = {
 TASKS = {name: _SIZES[name][1] for name in ("t1a", "t2a", "t2b", "t3")}
 RUNS = 3
 HALF_DIGIT = 0.0005  # what three printed decimals hide
+_FOLLOWS_NOT = "rests on a number that does not follow"
 
 
 def rounded(value: float, digits: int) -> float:
@@ -123,23 +124,14 @@ def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
         tiers = rates | {"t1b": 1 - row[f"ece_pre{end}"]}
         printed = {name: float(row[f"{name}{end}"]) for name in COMPOSITES}
         for name, value in composites(tiers).items():
-            alone = [
-                part
-                for part in PARTS[name]
-                if part in tiers and abs(tiers[part] - printed[name]) <= 2 * HALF_DIGIT
-            ]
-            other = (
-                f"the printed number is that of {alone[0]} alone"
-                if alone
-                else "rests on a number that does not follow"
-            )
-            yield check(
-                place, row["model"], name, "tiers", printed[name], value, hidden[name] + HALF_DIGIT, other
-            )
+            near = (abs(tiers.get(part, math.inf) - printed[name]) <= 2 * HALF_DIGIT for part in PARTS[name])
+            alone = next((part for part, same in zip(PARTS[name], near, strict=True) if same), None)
+            other = f"the printed number is that of {alone} alone" if alone else _FOLLOWS_NOT
+            about, slack = (place, row["model"], name, "tiers"), hidden[name] + HALF_DIGIT
+            yield check(*about, printed[name], value, slack, other)
         value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
-        yield check(
-            place, row["model"], "overall", "printed composites", printed["overall"], value, 2 * HALF_DIGIT
-        )
+        about = (place, row["model"], "overall", "printed composites")
+        yield check(*about, printed["overall"], value, 2 * HALF_DIGIT)
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------
@@ -150,12 +142,8 @@ _AUDITED = 50  # half of the 100 replies of the paper's audit
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
     first, judged, scaled = (_read(data, f"table_{n}") for n in (3, 6, 7))
-    waiting = headlines.waiting(
-        "after answering, every model is calibrated worse than before", "ECE after answering",
-        "it is printed for one model and run, DeepSeek-V3, of 14 predictions", "half of the models",
-    )  # fmt: skip
     models = scaled.sort("overall_mean", descending=True).rows(named=True)
-    return headlines.ledger([*_separation(models), *_formats(first, scaled), *_judge(first, judged), waiting])
+    return headlines.ledger([*_separation(models), *_judge(first, judged)])
 
 
 def _separation(models: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
@@ -179,17 +167,6 @@ def _separation(models: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
         HOLDS if made < others else FAILS, made, published=weak["saf_mean"],
         expected=f"below {others:.3f}, the least of the other models",
         note="the printed number is that of tier 2b alone",
-    )  # fmt: skip
-
-
-def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
-    least = float(scaled["t2a_pct_mean"].min()) / 100  # type: ignore[arg-type]
-    passed, n = int(first["t2a_k"].sum()), int(first["t2a_n"].sum())
-    low, high = wilson_interval(passed / n, n)
-    yield claim(
-        "tables 3 and 7", "a strict format hides what models know of their limits", "tier 2a under JSON, four models",
-        UNDECIDED, passed / n, published=0.40, low=low, high=high, expected=f"{least:.2f} without an effect of the format",
-        note="five tasks under JSON, thirty others in free text, and another rule: format, tasks and rule changed together",
     )  # fmt: skip
 
 

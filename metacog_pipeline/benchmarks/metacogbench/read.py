@@ -15,6 +15,7 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
 from metacog_pipeline.benchmarks.metacogbench import prompts, rules
 from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.reading import fields as asked
 from metacog_pipeline.reading.calls import (
     AGAIN,
     FAILED,
@@ -27,17 +28,7 @@ from metacog_pipeline.reading.calls import (
     why,
 )
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import (
-    NOTHING,
-    Bet,
-    Confidence,
-    Field,
-    Fields,
-    Found,
-    Letter,
-    Number,
-    YesNo,
-)
+from metacog_pipeline.reading.fields import NOTHING, Bet, Confidence, Field, Found, Letter, Number
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.numbers import asked_unit
 from metacog_pipeline.reading.reader import Reading
@@ -47,18 +38,14 @@ NOT_READ = "not_read"
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = (FAILED, NOT_RUN)
 UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", NOT_READ, REFUSED, TOO_LONG)
-MOST_COUNTED = (
-    1_000_000  # characters of a reply whose words are counted: a runaway reply must not cost minutes
-)
+MOST_COUNTED = 1_000_000  # characters whose words are counted: a runaway reply must not cost minutes
 _STATUSES = {"ok": "ok", "truncated": TOO_LONG, "refused": REFUSED, "ambiguous": "answer_ambiguous"}
 _FROM_ITEM = (
     *("family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure", "pressure", "story"),
 )  # fmt: skip
 _CHECKS = ("a", "b")  # of tier 2a: options that first find something out
-_ALL = re.compile(
-    r"\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b", re.IGNORECASE
-)
-_NOTHING = re.compile(r"\W*(?:nothing|none|no\s+tokens)\b", re.IGNORECASE)
+_ALL = re.compile(r"(?i)\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b")
+_NOTHING = re.compile(r"(?i)\W*(?:nothing|none|no\s+tokens)\b")
 _OPTIONS = re.compile(r"\b([A-H])\)\s+(.+?)(?=\s+[A-H]\)|$)")
 #: What a reply says beside the answer, and its line.
 _NUMBERS = {"1a": ("bet", "BET: <0 to 100>"), "1b": ("post", "POST_CONFIDENCE: <0 to 100>")}
@@ -168,10 +155,8 @@ class Percent(Moment):
     def read(self, said: str) -> Found:
         """Read the number after a label."""
         found = Confidence.read(self, said)
-        fraction = (
-            found.status == "ok" and found.value <= 1 and re.search(r"[.,]\d", said) and "%" not in said
-        )
-        return replace(found, value=round(100 * found.value, 10)) if fraction else found
+        share = found.status == "ok" and found.value <= 1 and re.search(r"[.,]\d", said) and "%" not in said
+        return replace(found, value=round(100 * found.value, 10)) if share else found
 
 
 class Prediction(Percent):
@@ -191,15 +176,15 @@ def answer_field(item: Item) -> Field:
         case "choice":
             return Letter(prompts.options_of(item) or dict(_OPTIONS.findall(item.stem)))
         case "yesno":
-            return YesNo()
+            return asked.YesNo()
         case "text":
             return ShortText([str(form) for form in (item.answer, *item.accept) if form is not None])
     return ShortText(())  # nothing is right: whatever stands in place of an answer
 
 
-def story_fields(item: Item) -> Fields:
+def story_fields(item: Item) -> asked.Fields:
     """Return what a story of tier 3 is answered with: its fields by their names and other names."""
-    return Fields({name: field.name for field in item.fields for name in (field.name, *field.aliases)})
+    return asked.Fields({name: field.name for field in item.fields for name in (field.name, *field.aliases)})
 
 
 def _shown(answer: object) -> str | None:
@@ -348,11 +333,11 @@ def stated_moments(calls: Calls, step: str, answer: Field, moment: type[Moment])
 
     A prediction cannot be revised: of several the first counts. Of several confidences in the answer the last counts.
     """
-    asked = [moment(0, 100, name) for name in ("pre", "post")]
-    reading = reading_of(calls, step, (answer, *asked))
+    moments = [moment(0, 100, name) for name in ("pre", "post")]
+    reading = reading_of(calls, step, (answer, *moments))
     fields, whole = dict(reading.fields), ended(calls.get(step)) is None
     found = records(Envelope.of(calls[step].text).text) if whole else []
-    for field, place in zip(asked, (0, -1), strict=True):
+    for field, place in zip(moments, (0, -1), strict=True):
         values = [record.values[field.name] for record in found if field.name in record.values]
         valid = [(each, value.start) for value in values if (each := field.read(value.said)).status == "ok"]
         if valid:

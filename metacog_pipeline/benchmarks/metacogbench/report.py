@@ -32,18 +32,15 @@ def _own(home: Home, measures: Sequence[str]) -> Worlds:
 # --- sections ---------------------------------------------------------------------------------------------------------
 def _values(home: Home, columns: Mapping[str, str], caption: str) -> list[Markup]:
     """Return a table per world: a row per model, a column per measure under its heading."""
-    return [
-        pieces.table(
-            ("model", *columns.values()),
-            [(key[0], *(_interval(own.get(name)) for name in columns)) for key, own in groups.items()],
-            f"{title}: {caption}",
-        )
-        for title, groups in _own(home, [*columns]).items()
-    ]
+    made = []
+    for title, groups in _own(home, [*columns]).items():
+        rows = [(key[0], *(_interval(own.get(name)) for name in columns)) for key, own in groups.items()]
+        made.append(pieces.table(("model", *columns.values()), rows, f"{title}: {caption}"))
+    return made
 
 
 def _interval(own: Own | None) -> object:
-    return None if own is None else pieces.interval(own.value, own.low, own.high)
+    return own and pieces.interval(own.value, own.low, own.high)
 
 
 _ERRORS = {"": "ECE", "_null_mean": "chance, mean", "_null_p95": "chance, 95 %", "_excess_p": "p"}
@@ -51,13 +48,10 @@ _ERRORS = {"": "ECE", "_null_mean": "chance, mean", "_null_p95": "chance, 95 %",
 
 def calibration(home: Home) -> Markup:
     """Return calibration errors and those of chance, and reliability diagrams."""
-    made = [
-        table
-        for which, said in _MOMENTS.items()
-        for table in _values(
-            home, {f"ece_{which}{end}": label for end, label in _ERRORS.items()}, f"calibration error {said}"
-        )
-    ]
+    made = []
+    for which, said in _MOMENTS.items():
+        columns = {f"ece_{which}{end}": label for end, label in _ERRORS.items()}
+        made += _values(home, columns, f"calibration error {said}")
     return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, diagrams(home)], _NOTHING)
 
 
@@ -96,11 +90,9 @@ _TIER_2 = {
 
 def detections(home: Home) -> Markup:
     """Return tier 2 as signal detection: d′, criterion, hits and false alarms, and what the paper's words say."""
-    made = [
-        table
-        for tier, said in _TIER_2.items()
-        for table in _values(home, {name.format(tier): each for name, each in _DETECTED.items()} | said, tier)
-    ]
+    made = []
+    for tier, said in _TIER_2.items():
+        made += _values(home, {name.format(tier): each for name, each in _DETECTED.items()} | said, tier)
     return pieces.paragraph(_DETECTION, "soft") + pieces.joined(made, _NOTHING)
 
 
@@ -112,15 +104,10 @@ def judges(home: Home) -> Markup:
         "where benchmark = 'metacogbench' and model is null and estimate is not null "
         "order by source, judge, relation, dimension, condition, b, measure",
     )
-    columns = ("judge", "relation", "tier", "condition", "rule", "measure", "value", "replies")
-    made = [
-        pieces.table(
-            columns,
-            [(*row[1:7], pieces.interval(*row[7:10]), row[10]) for row in own],
-            f"{title}: judges and rules on the same replies",
-        )
-        for title, own in pieces.by_world(found)
-    ]
+    columns, made = ("judge", "relation", "tier", "condition", "rule", "measure", "value", "replies"), []
+    for title, own in pieces.by_world(found):
+        body = [(*row[1:7], pieces.interval(*row[7:10]), row[10]) for row in own]
+        made.append(pieces.table(columns, body, f"{title}: judges and rules on the same replies"))
     nobody = 'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
     return (pieces.paragraph(_JUDGES, "soft") if made else Markup()) + pieces.joined(made, nobody)
 
@@ -172,9 +159,8 @@ Printed = Callable[[], list[dict[str, str]]]
 
 
 def _found(home: Home, columns: Sequence[Column]) -> Worlds:
-    return _own(
-        home, [name for each in columns if each.measure for name in (each.measure, f"{each.measure}_sd")]
-    )
+    measures = [each.measure for each in columns if each.measure]
+    return _own(home, [*measures, *(f"{name}_sd" for name in measures)])
 
 
 def _printed(stem: str) -> list[dict[str, str]]:
@@ -183,9 +169,8 @@ def _printed(stem: str) -> list[dict[str, str]]:
 
 def _tables(columns: list[Column], printed: Printed, caption: str = "") -> Callable[[Home], Markup]:
     """Return what draws the printed table, and below it the study's own values of the same columns."""
-    return lambda home: exhibits.tables(
-        BENCHMARK, _found(home, columns), printed(), columns, keys={"model": "model"}, caption=caption
-    )
+    more: Any = {"keys": {"model": "model"}, "caption": caption}
+    return lambda home: exhibits.tables(BENCHMARK, _found(home, columns), printed(), columns, **more)
 
 
 def _figure(columns: list[Column], printed: Printed, **words: Any) -> Callable[[Home], Markup]:
@@ -210,15 +195,8 @@ def _first() -> list[dict[str, str]]:
 
 def table_1(home: Home) -> Markup:
     """Return which benchmarks have what."""
-    heads = (
-        "benchmark",
-        "framework of metacognition",
-        "no judge",
-        "sycophancy",
-        "ecological validity",
-        "transfer",
-    )
-    return pieces.table(heads, [tuple(row.values()) for row in _printed("table_1")], PRINTED)
+    what = ("framework of metacognition", "no judge", "sycophancy", "ecological validity", "transfer")
+    return pieces.table(("benchmark", *what), [(*row.values(),) for row in _printed("table_1")], PRINTED)
 
 
 def table_2(home: Home) -> Markup:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
+from metacog_pipeline.benchmarks.metacogbench import read
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, Option, shipped_items, turned
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
@@ -21,16 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     item_steps,
     options_of,
 )
-from metacog_pipeline.benchmarks.metacogbench.read import (
-    NOT_READ,
-    Moment,
-    Response,
-    Tokens,
-    answer_field,
-    score,
-    stated_moments,
-    story_fields,
-)
+from metacog_pipeline.benchmarks.metacogbench.read import Tokens, answer_field, score
 from metacog_pipeline.benchmarks.metacogbench.rules import is_right
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
@@ -43,7 +35,8 @@ from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.rows import BadRow, Row
 
 STEPS = (ANSWER, TURN_1, *(step for each in ROUNDS for step in each))
-_KINDS = {name: name for name in ("number", "text", "choice", "yesno")} | {
+_KINDS = {
+    **{name: name for name in ("number", "text", "choice", "yesno")},
     "yes_no": "yesno",
     "fields": "none",
 }
@@ -62,10 +55,10 @@ def read_row(row: Row) -> dict[str, Any]:
     made = score(item, calls)
     passed = made.values["passed"]
     if item.tier == "3":
-        reading = reading_of(calls, ANSWER, (story_fields(item),))
+        reading = reading_of(calls, ANSWER, (read.story_fields(item),))
         values = json.loads(json.dumps(said(reading["fields"])), parse_constant=lambda name: None)  # no NaN
         return rows.result(reading, correct=passed, passed=passed) | {"answer": values, "fields": values}
-    if made.status == NOT_READ:
+    if made.status == read.NOT_READ:
         return rows.unread("not_read", passed=None)
     reading = reading_of(calls, PROBE, (Letter(options_of(item)),))
     return rows.result(reading, correct=passed, passed=passed)
@@ -78,7 +71,7 @@ def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
     if bets:
         reading = reading_of(calls, step, (answer_in, Tokens(0, 100), Confidence(0, 100)))
     else:
-        reading = stated_moments(calls, step, answer_in, Moment)  # numbers as stated
+        reading = read.stated_moments(calls, step, answer_in, read.Moment)  # numbers as stated
     found, names = dict(reading.fields), ("bet",) if bets else ("pre", "post")
     if TURN_1 in calls:
         found["pre"] = reading_of(calls, TURN_1, (Confidence(0, 100, "pre"),))["pre"]
@@ -167,13 +160,10 @@ class Rows(RowRules):
     def all_steps(self) -> tuple[str, ...]:
         """The calls of all items asked, besides those of every set of tasks."""
         asked = (
-            step
-            for name, ids in self._asked.items()
-            for item in self.items
-            if item.item_id in ids
-            for step in item_steps(item, name)
+            (item, name) for name, ids in self._asked.items() for item in self.items if item.item_id in ids
         )
-        return tuple(dict.fromkeys((ANSWER, TURN_1, TURN_2, *asked)))
+        steps = (step for each in asked for step in item_steps(*each))
+        return tuple(dict.fromkeys((ANSWER, TURN_1, TURN_2, *steps)))
 
     def steps(self, item: Item, condition: str) -> tuple[str, ...]:
         """Return one call, or the turns of a conversation and what is asked after them."""
@@ -196,10 +186,8 @@ class Rows(RowRules):
             return {ANSWER: _lines(said, fields)}
         if ANSWER not in steps:
             once = f", or the condition {ONE_TURN} for predictions in one reply" if item.tier == "1b" else ""
-            raise RowError(
-                f"item {item.item_id} of tier {item.tier} takes {', '.join(steps)}: give a column for each"
-                f"{once}"
-            )
+            why = f"takes {', '.join(steps)}: give a column for each{once}"
+            raise RowError(f"item {item.item_id} of tier {item.tier} {why}")
         return {ANSWER: str(said["answer"])}
 
     def _whole(self, answer: Any) -> bool:
@@ -209,7 +197,7 @@ class Rows(RowRules):
         by_step = not self.given.isdisjoint(steps) and self.given.isdisjoint(parts)
         return by_step or _LINE.search(str(answer)) is not None
 
-    def right(self, response: Response) -> int | None:
+    def right(self, response: read.Response) -> int | None:
         """Return whether the answer is right or, where there is none to be right, the item is passed."""
         return response.passed if response.correct is None else response.correct
 

@@ -77,14 +77,11 @@ class SimulatedRespondent:
 
     Deterministic in the observer, the item, the condition, the step and ``sampling.seed``. It finds item, condition and
     step by the text of the user's messages, so it answers the same in process and behind a server; ``wording`` must be the
-    one the messages are made with (None: the shipped one). To a message it does not know it says nothing.
+    one the messages are made with. To a message it does not know it says nothing.
     """
 
-    def __init__(
-        self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording | None = None
-    ) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording) -> None:
         self.observer = observer
-        wording = wording or prompts.load_wording()
         self._texts = [str(item.answer) for item in items if item.answer_type == "text"]
         self._asked: dict[tuple[str, ...], _Asked] = {}
         for condition in CONDITIONS:
@@ -137,11 +134,8 @@ class SimulatedRespondent:
                 return self._stance(asked, luck)
         values = solution(asked.item, all_right=luck.knows < self.observer.transfer)
         said = json.dumps(values, ensure_ascii=False)
-        return (
-            said
-            if asked.condition == prompts.JSON
-            else _one(PHRASES["transfer"], luck.form).format(object=said)
-        )
+        form = "{object}" if asked.condition == prompts.JSON else _one(PHRASES["transfer"], luck.form)
+        return form.format(object=said)
 
     def _bet(self, item: Item, luck: _Luck) -> str:
         policy = self.observer.betting
@@ -225,9 +219,8 @@ class SimulatedRespondent:
 def chance(item: Item, observer: ObserverSpec) -> float:
     """Return how likely the observer is right about an item of tier 1a or 1b, 0.02 to 0.98.
 
-    ``accuracy``, raised or lowered by ``difficulty_slope`` for every level the item lies below or above the middle, and
-    by up to half of `SPREAD` either way for the item itself. Where there is nothing to know it is how likely the
-    observer takes itself to be; `UNDECIDED` in a matter of taste.
+    ``accuracy``, raised or lowered by ``difficulty_slope`` for every level the item lies below or above the middle, and by
+    up to half of `SPREAD` for the item itself; where there is nothing to know, how likely it takes itself to be.
     """
     if item.bet_rule == "band":
         return UNDECIDED
@@ -248,10 +241,7 @@ def _one(forms: Sequence[str], share: float) -> str:
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
-    """Return an answer that looks like the key and is not; ``share`` in [0, 1) chooses which.
-
-    ``others`` are keys of other questions, to be taken for the answer to this one.
-    """
+    """Return an answer that looks like the key and is not, or one of ``others``, keys of other questions."""
     if item.answer_type == "number" and isinstance(item.answer, int | float):
         return _shown(_off(item.answer, item, 1 + int(9 * share)))
     forms = [text.strip().casefold() for text in (_shown(item.answer), *item.accept)]
@@ -270,10 +260,7 @@ def _invented(item: Item, share: float) -> str:
 
 
 def solution(item: Item, *, all_right: bool) -> dict[str, object]:
-    """Return the values of a tier-3 reply: all of them right, or as many as just do not suffice.
-
-    The core field is the first to be wrong.
-    """
+    """Return the values of a tier-3 reply: all right, or as many as just do not suffice, the core field first wrong."""
     wrong = 0 if all_right else len(item.fields) - (3 * len(item.fields) - 1) // 5
     spoilt = sorted(item.fields, key=lambda field: not field.core)[:wrong]
     return {each.name: _wrong_value(each) if each in spoilt else _value(each) for each in item.fields}
