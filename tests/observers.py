@@ -20,7 +20,8 @@ class Trials:
 
 def simulate(d, m_ratio, c, criteria_s1, criteria_s2, n, seed, p_s2=0.5, cells=None):
     """Return drawn counts of many observers at once; stimulus, answer and rating of each trial are drawn."""
-    table = expected_counts(d, m_ratio, c, criteria_s1, criteria_s2, 2, cells=cells)
+    d = d if cells is None else np.full(cells, d)
+    table = expected_counts(d, m_ratio, c, criteria_s1, criteria_s2, 2)
     rng = resampling.generator(seed)
     n2 = rng.binomial(n, p_s2, table.cells)
     return Counts(*(rng.multinomial(size, side) for size, side in ((n - n2, table.n_s1), (n2, table.n_s2))))

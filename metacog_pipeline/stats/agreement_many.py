@@ -24,11 +24,10 @@ _LEAST_ROOM = 1e-10  # 1 - chance agreement below this is none
 N_BOOT = 1000
 
 
-def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
+def fleiss_kappa(table: ArrayLike) -> Estimate:
     """Return Fleiss' kappa of counts ``table`` ``(units, categories)``: how many raters put a unit in a category.
 
-    Units with fewer than two raters are left out. Where chance agreement is 1, because one category was used throughout,
-    kappa is 1 and the status says so. The interval is of ``n_boot`` resamples of units, drawn by ``seed``.
+    Units with fewer than two raters are left out. Of one category used throughout kappa is 1 and the status says so.
 
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]]).value, 3)
     0.625
@@ -51,12 +50,11 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
         return np.where(certain, (np.abs(observed - 1) < _LEAST_ROOM).astype(np.float64), value)
 
     one_category = int((cells.sum(axis=0) > 0).sum()) == 1
-    return _estimate(kappa, n, method, n_boot, seed, ONE_CATEGORY if one_category else OK)
+    return _estimate(kappa, n, method, N_BOOT, 0, ONE_CATEGORY if one_category else OK)
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
-    """Return Krippendorff's alpha of ``ratings`` ``(raters, units)`` on an interval scale, NaN where a rater left a unit
-    out: two ratings disagree by their squared difference.
+    """Return Krippendorff's alpha of ``ratings`` ``(raters, units)`` on an interval scale, NaN where a unit was left out.
 
     At most 1 (full agreement; 0: as by chance); no value where all ratings are one category. n counts units with two
     ratings or more; ``n_boot`` resamples of units, of ``seed``.

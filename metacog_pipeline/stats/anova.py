@@ -42,15 +42,13 @@ class Groups:
 class Anova:
     """One-way analysis of variance of ``k`` groups that have items, ``n`` items in all.
 
-    Sums of squares and mean squares are in the squared unit of the data; ``ms_error`` is the pooled variance, None
-    without degrees of freedom. ``f`` and ``p``, its upper tail, are None where ``status`` says why.
+    Mean squares are in the squared unit of the data; ``ms_error`` is the pooled variance, None without degrees of freedom.
+    ``f`` and ``p``, its upper tail, are None where ``status`` says why.
     """
 
     groups: Groups
     k: int
     n: int
-    ss_between: float
-    ss_error: float
     df_between: int
     df_error: int
     ms_between: float | None
@@ -102,7 +100,7 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     df_between, df_error = max(k - 1, 0), total - k
     ms_between = between / df_between if df_between else None
     ms_error = error / df_error if df_error else None
-    found = Anova(groups, k, total, between, error, df_between, df_error, ms_between, ms_error)
+    found = Anova(groups, k, total, df_between, df_error, ms_between, ms_error)
     if ms_between is None or ms_error is None:
         return replace(found, status=FEW_GROUPS if ms_between is None else NO_ERROR_DF)
     if ms_error == 0 or ms_between / LARGEST_F > ms_error:
@@ -112,9 +110,7 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
 
 
 def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None) -> tuple[Comparison, ...]:
-    """Return every pair of groups of ``result``, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)).
-
-    Or the ``wanted`` pairs alone; p is family-wise over all of them.
+    """Return the ``wanted`` pairs of groups, by default all, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)).
 
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]

@@ -54,9 +54,9 @@ def delong(right: Floats, wrong: Floats) -> Floats:
 
 
 def influences(counts: Ints, totals: Ints) -> Floats:
-    """Return how far each cluster of ``counts`` ``(clusters, 2 L)`` moves the area of ``totals`` ``(2 L,)``; zeros
-    where one kind of answer lacks. Sums of their products are DeLong's variance and covariance, but for factors n / (n
-    - 1).
+    """Return how far each cluster of ``counts`` ``(clusters, 2 L)`` moves the area of ``totals`` ``(2 L,)``.
+
+    Sums of their products are DeLong's variance and covariance, but for factors n / (n - 1); 0 where one kind lacks.
 
     >>> counts = np.eye(4, dtype=int)[[0, 0, 0, 1, 2, 3, 3, 3]]
     >>> influences(counts, counts.sum(axis=0)).round(3)[[0, 3]].tolist()
@@ -82,8 +82,7 @@ def _placements(wrong: Floats, right: Floats) -> Floats:
 
 
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:
-    """Return the area with its interval from ``confidence`` ``(N,)`` on any scale; ``correct`` is 0/1 or booleans,
-    ``items`` the item of each observation, None: one run per item.
+    """Return the area of ``confidence`` ``(N,)`` on any scale and 0/1 ``correct``; ``items``: of each; None: its own.
 
     >>> found = auroc([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
@@ -103,8 +102,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
 
 
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
-    """Return the area of items over the 2 L cells of ``patterns``, level by level, wrong before correct: 0..1, 0.5 is
-    chance.
+    """Return the area of items over the 2 L cells of ``patterns``, level by level, wrong before correct: 0.5 is chance.
 
     The method has ``", two levels"`` where no more are used and ``", clustered"`` where items have several answers. No
     standard error where fewer than two items are correct or wrong, or where the separation is perfect.

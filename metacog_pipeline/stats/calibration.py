@@ -19,26 +19,19 @@ from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, 
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
-Mapping = Literal["(c-1)/(L-1)", "c/L"]
 Edges = Literal["equal", "floor", "levels"]
 
 _GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
 
 
-def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Floats:
-    """Return the probability each level 1 .. ``n_levels`` means, shape ``(L,)``; ``mapping`` says what the lowest one
-    does, 0 or 1/L.
+def level_probability(n_levels: int = 5) -> Floats:
+    """Return the probability each level 1 .. ``n_levels`` means, (c - 1) / (L - 1), shape ``(L,)``.
 
-    >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
-    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
+    >>> level_probability(5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     n_levels = whole("n_levels", n_levels, 2)
-    level = np.arange(1, n_levels + 1, dtype=np.float64)
-    if mapping == "(c-1)/(L-1)":
-        return (level - 1) / (n_levels - 1)
-    if mapping == "c/L":
-        return level / n_levels
-    raise ValueError(f"unknown mapping {mapping!r}: '(c-1)/(L-1)' or 'c/L'")
+    return np.arange(n_levels, dtype=np.float64) / (n_levels - 1)
 
 
 def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:
@@ -79,10 +72,7 @@ def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges 
 
 
 def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels") -> Statistic:
-    """Return the function ``(B, 2 L) -> (B,)`` of the expected calibration error of totals, for a bootstrap.
-
-    ``probability`` ``(L,)`` is what each level means; ``bins`` and ``edges`` of `bin_index` merge levels.
-    """
+    """Return the function ``(B, 2 L) -> (B,)`` of the error of totals; arguments as of `ece_estimate`."""
     stated = floats("probability", probability)
     member = _member(stated, bins, edges)
 
@@ -125,8 +115,7 @@ def ece_estimate(
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
-    """Return the Brier score of items over the 2 L cells of ``patterns``; ``probability`` ``(L,)`` is what each level
-    means.
+    """Return the Brier score of items over the 2 L cells of ``patterns``, levels of ``probability`` ``(L,)``.
 
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125

@@ -7,17 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from metacog_pipeline.stats import intervals
+from metacog_pipeline.stats import calibration, intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, ratio
 from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic
-from metacog_pipeline.stats.calibration import (
-    bin_index,
-    brier_from_patterns,
-    brier_parts,
-    brier_statistic,
-    ece_estimate,
-    ece_statistic,
-)  # fmt: skip
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Patterns
 
@@ -27,7 +19,7 @@ CELLS = 2 * GRID
 SHARE = np.arange(GRID) / 100
 BINS = 10
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
-_BIN_OF = bin_index(SHARE, BINS)
+_BIN_OF = calibration.bin_index(SHARE, BINS)
 _LEVELS = "levels of a percent"
 _RIGHT, _EVERY = np.tile([0.0, 1.0], GRID), np.ones(CELLS)
 
@@ -45,8 +37,8 @@ def cells_at(confidence: Floats, correct: Ints) -> Ints:
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "accuracy": lambda totals: ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1)),
     "mean_confidence": lambda totals: ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1)),
-    "ece": ece_statistic(SHARE, BINS, "equal"),
-    "brier": brier_statistic(SHARE),
+    "ece": calibration.ece_statistic(SHARE, BINS, "equal"),
+    "brier": calibration.brier_statistic(SHARE),
     "auroc2": auroc_statistic,
 }
 
@@ -74,37 +66,24 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
 
 
 def measures(patterns: Patterns, drawn: Floats) -> dict[str, Estimate]:
-    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1: ``patterns`` are items
-    over the `CELLS`, ``drawn`` totals of resampled items, ``(B, CELLS)``.
+    """Return accuracy, mean confidence, ECE, Brier score with its parts and AUROC2, all 0..1, of ``patterns``, items over
+    the `CELLS`; ``drawn`` are totals of resampled items, ``(B, CELLS)``.
 
     >>> from metacog_pipeline.stats import resampling
-    >>> cells = cells_at(np.array([0.9, 0.6]), np.array([1, 0]))
-    >>> patterns = resampling.patterns_of(np.arange(2), cells, CELLS)
+    >>> patterns = resampling.patterns_of(np.arange(2), cells_at(np.array([0.9, 0.6]), np.array([1, 0])), CELLS)
     >>> round(measures(patterns, resampling.patterns(patterns, 50, 1))["brier"].value, 3)
     0.185
     """
-    error, share = calibration_error(patterns, drawn), intervals.ratio(patterns, _RIGHT, _EVERY)
+    n, share = patterns.n_items, intervals.ratio(patterns, _RIGHT, _EVERY)
+    error = few_items(calibration.ece_estimate(patterns, SHARE, drawn, BINS, "equal"), n)
     return {
         "accuracy": share,
-        "mean_confidence": few_items(
-            intervals.ratio(patterns, np.repeat(SHARE, 2), _EVERY), patterns.n_items
-        ),
+        "mean_confidence": few_items(intervals.ratio(patterns, np.repeat(SHARE, 2), _EVERY), n),
         "ece": error,
-        "brier": few_items(brier_from_patterns(patterns, SHARE), patterns.n_items),
+        "brier": few_items(calibration.brier_from_patterns(patterns, SHARE), n),
         "auroc2": auroc_from_patterns(patterns),
         **_parts(patterns, drawn, error, share),
     }
-
-
-def calibration_error(patterns: Patterns, drawn: Floats) -> Estimate:
-    """Return the ECE over ten bins of equal width, 0..1, of ``patterns`` over the cells; ``drawn`` are resamples.
-
-    >>> from metacog_pipeline.stats import resampling
-    >>> patterns = resampling.patterns_of(np.arange(2), np.array([101, 101]), CELLS)
-    >>> calibration_error(patterns, resampling.patterns(patterns, 20, 1)).value
-    0.5
-    """
-    return few_items(ece_estimate(patterns, SHARE, drawn, BINS, "equal"), patterns.n_items)
 
 
 def few_items(found: Estimate, n_items: int) -> Estimate:
@@ -120,7 +99,7 @@ def few_items(found: Estimate, n_items: int) -> Estimate:
 def _parts(patterns: Patterns, drawn: Floats, error: Estimate, share: Estimate) -> dict[str, Estimate]:
     """Return the parts of the Brier score; the uncertainty has the values where the share right lies in its interval."""
     totals, found = patterns.totals.astype(np.float64), {}
-    for name, part in brier_parts(SHARE, totals[None]).items():
+    for name, part in calibration.brier_parts(SHARE, totals[None]).items():
         value, low, high = float(part[0]), None, None
         if error.n == 0:
             one = unavailable(0, _LEVELS, NO_ITEMS)

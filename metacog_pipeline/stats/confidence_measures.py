@@ -39,7 +39,7 @@ from metacog_pipeline.stats.estimate import (
     SINGLE_ITEM,
     Estimate,
     unavailable,
-)  # fmt: skip
+)
 from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.resampling import Patterns
 
@@ -97,9 +97,8 @@ def trials(
     confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None, *, stream: resampling.Stream = 0,
     n_draws: int = 1000,
 ) -> Trials:  # fmt: skip
-    """Count answers and draw their items.
+    """Count answers ``correct`` (0/1) with ``confidence`` on any scale, ``(N,)``, and draw their items.
 
-    confidence, correct: shape ``(N,)``: finite numbers on any scale, and 0/1 or booleans.
     items: the item of each answer (integers are fastest); None means one answer per item.
     stream, n_draws: seed and number of resamples.
 
@@ -137,9 +136,7 @@ def _grouped(stated: Floats, totals: Ints) -> tuple[Floats, Ints]:
 
 
 def of_trials(made: Trials, *, probability: bool = True) -> dict[str, Estimate]:
-    """Return all measures of ``made``, answers as counts with their resamples.
-
-    ``probability`` says whether confidences are probabilities, 0..1; otherwise only their order counts.
+    """Return all measures of ``made``; without ``probability`` confidences have an order only.
 
     >>> list(of_trials(trials([3, 5], [0, 1]), probability=False))
     ['aurc', 'excess_aurc']
@@ -153,9 +150,7 @@ def of_trials(made: Trials, *, probability: bool = True) -> dict[str, Estimate]:
 
 
 def aurc_statistic(totals: Floats) -> Floats:
-    """Return the area under risk against coverage of each row of totals ``(B, 2 L)``, level × (wrong, correct), levels
-    in rising order; NaN for a row without answers.
-    """
+    """Return the area under risk against coverage of each row of totals ``(B, 2 L)``, levels rising; NaN of no answers."""
     wrong = totals[:, -2::-2]
     size = wrong + totals[:, ::-2]
     after, errors = np.cumsum(size, axis=1), np.cumsum(wrong, axis=1)
@@ -193,9 +188,8 @@ def in_the_large(made: Trials) -> Estimate:
 def slope(made: Trials) -> Estimate:
     """Return the calibration slope; confidences are 0..1.
 
-    Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
-    less its leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with one degree of freedom less than
-    items that hold an answer of the rarer kind.
+    Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one less its
+    leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with `Trials.rarer` - 1 degrees of freedom.
     """
     method = "logistic, sandwich, t"
     if made.why_not is not None:

@@ -1,16 +1,15 @@
 """Trials of a binary task with ratings -> counts, the form every signal detection measure here starts from.
 
 A trial is (stimulus, response, confidence): stimulus and response 0 for S1 and 1 for S2, confidence 1 .. K. Its counts
-are two vectors of length 2 K, one per stimulus, whose bins run along the internal evidence::
+are two vectors of length 2 K, one per stimulus, whose bins run along the internal evidence (the layout of Maniscalco &
+Lau 2012, *Consciousness and Cognition* 21)::
 
     index        0     1    ...  K-1   K    ...  2K-1
     response     S1    S1   ...  S1    S2   ...  S2
     confidence   K     K-1  ...  1     1    ...  K
 
-so index 0 is "S1 with highest confidence" and index 2 K - 1 is "S2 with highest confidence" (the layout of Maniscalco &
-Lau 2012, *Consciousness and Cognition* 21). A table holds many cells (a cell: say, one model on one task) of equal K.
-
-Corrections against rates of 0 and 1, none of them ever applied unasked, and each recorded in the result:
+A table holds many cells (a cell: say, one model on one task) of equal K. Corrections against rates of 0 and 1, none of them
+ever applied unasked, and each recorded in the result:
 
 =============  ====================================================================================================
 ``none``       the counts as they are
@@ -115,9 +114,7 @@ class Counts:
 
 
 def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
-    """Return given counts as a table: ``n_s1``, ``n_s2`` ``(2 K,)`` or ``(cells, 2 K)``, in the module's order.
-
-    Unequal shapes, an odd length, negative or non-finite counts are a ValueError.
+    """Return given counts as a table: ``n_s1``, ``n_s2`` ``(2 K,)`` or ``(cells, 2 K)``, 0 or more, in the module's order.
 
     >>> table = counts([9, 4, 3, 2], [2, 3, 5, 8])
     >>> table.cells, table.ratings, table.hits.tolist(), table.false_alarms.tolist()
@@ -130,13 +127,10 @@ def counts_from_trials(
     stimulus: ArrayLike, response: ArrayLike, confidence: ArrayLike, ratings: int, groups: ArrayLike | None = None,
     cells: int = 1,
 ) -> Counts:  # fmt: skip
-    """Count trials, in time linear in their number.
+    """Count trials of ``stimulus`` and ``response`` 0 (S1) or 1 (S2), and ``confidence`` 1 .. ``ratings``, ``(N,)`` each.
 
-    stimulus, response: shape ``(N,)``: 0 (S1) or 1 (S2).
-    confidence, ratings: shape ``(N,)``: whole numbers 1 .. ``ratings``, K, whether all are used or not.
-    groups, cells: shape ``(N,)``: the cell of each trial, 0 .. ``cells`` - 1; None: one cell.
-
-    A trial with a part that is NaN or none of these is not counted. Unequal lengths and text are a ValueError.
+    ``groups`` ``(N,)``: the cell of each trial, 0 .. ``cells`` - 1; None: one cell. A trial with a part that is NaN or none
+    of these is not counted. Unequal lengths and text are a ValueError.
 
     >>> counts_from_trials([0, 1, 1], [0, 1, np.nan], [2, 1, 1], 2).n_s1.tolist()
     [[1.0, 0.0, 0.0, 0.0]]
@@ -158,9 +152,7 @@ def counts_from_trials(
 
 
 def padded(table: Counts, amount: float | None = None) -> Counts:
-    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell of a ``table``.
-
-    Padded counts, and an amount that is negative or not finite, are a ValueError.
+    """Add ``amount``, 0 or more, by default 1 / (2 K), to each of the 4 K counts of every cell of an unpadded ``table``.
 
     >>> padded(counts([9, 4, 3, 2], [2, 3, 5, 8])).n_s1.tolist()
     [[9.25, 4.25, 3.25, 2.25]]

@@ -58,8 +58,6 @@ _LIKE = {
     "c(risk_s2) - c(risk_s1)": "c",
     "ml, m ": "m_ratio_mafc",
 }
-#: Names of measures whose method is known under another name, where the beginning of the method would mislead.
-_NAMED = {("rmi", "item bootstrap, recentred"): "rmi"}
 #: Measures that are counted by their items: nothing is right or wrong, or not in one count.
 BY_ITEMS = frozenset({
     "trimmed_mean", "median", "double_step", "mean_score", "composite", "one_minus_ece", "bet_mean", "passed_share",
@@ -200,8 +198,6 @@ def _kind(measure: str, method: str, several: bool) -> tuple[str, bool] | None:
     ]
     if by_method:
         wanted = by_method[:1]
-    elif (own, method) in _NAMED:
-        wanted = [_NAMED[own, method]]
     else:
         wanted = [measure, own, *[name for begin, name in _LIKE.items() if method.startswith(begin)][:1]]
     keys = [(name, several and name not in BY_ITEMS) for name in wanted]

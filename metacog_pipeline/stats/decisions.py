@@ -88,9 +88,8 @@ class Contrasts:
 def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) -> Texts:
     """Return a verdict for each interval ``low`` .. ``high`` ``(n,)``.
 
-    ``not_significant`` where the test did not reject (``significant``); else ``significant`` if the interval lies
-    outside ± ``half_width``, ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where it has
-    no number.
+    ``not_significant`` where the test did not reject (``significant``); else ``significant`` if the interval lies outside ±
+    ``half_width``, ``negligible`` if inside, ``inconclusive`` if it crosses an end. ``untested`` where it has no number.
 
     >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
     ['significant', 'untested']
@@ -106,10 +105,7 @@ def verdicts(low: Floats, high: Floats, half_width: float, significant: Rows) ->
 
 
 def z_test(difference: ArrayLike, se: ArrayLike) -> ZTest:
-    """Return two-sided Z tests of a family of differences ``(rows,)``.
-
-    ``se`` is above 0; NaN or inf marks a row that cannot be tested.
-    """
+    """Return two-sided Z tests of a family of differences ``(rows,)``; ``se`` above 0, or NaN where none can be made."""
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if delta.ndim != 1 or delta.shape != error.shape:
         raise ValueError(f"difference has shape {delta.shape}, se {error.shape}: two equal lengths needed")
@@ -128,10 +124,10 @@ def contrasts(
     quantity: str, first: Ints, second: Ints, difference: ArrayLike, se: ArrayLike, *,
     rope: float = 0.1, examined: Rows | None = None,
 ) -> Contrasts:  # fmt: skip
-    """Test one family of differences and give each its verdict, on the Bonferroni interval.
+    """Test one family of differences ``(pairs,)`` and give each its verdict, on the Bonferroni interval.
 
-    quantity, first, second: what the differences are of; indices of the cells of each pair, ``(pairs,)``.
-    difference, se: as of `z_test`. examined: which pairs to interpret, None: all.
+    quantity, first, second: what the differences are of; indices of the cells of each pair.
+    difference, se, examined: differences and standard errors; which pairs to interpret, None: all.
 
     >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
     ['significant']
@@ -150,8 +146,6 @@ def condition_pairs(
     groups: Sequence[Hashable], conditions: Sequence[str], order: Sequence[str] = CONDITIONS
 ) -> tuple[Ints, Ints]:
     """Return the indices (first, second) of the cells to compare: by group as they appear, neighbours in ``order`` first.
-
-    Unequal lengths of groups and conditions, a condition that order lacks, and one twice in a group are a ValueError.
 
     >>> condition_pairs(["m", "m", "m"], ["None", "S1", "S2"])
     (array([1, 0, 1]), array([0, 2, 2]))
@@ -172,19 +166,12 @@ def condition_pairs(
 
 
 def compare(
-    first_draws: ArrayLike,
-    second_draws: ArrayLike,
-    rope: float = 0.05,
-    *,
-    scale: Scale = "log_ratio",
-    seed: int = 0,
-) -> Comparison:
+    first_draws: ArrayLike, second_draws: ArrayLike, rope: float = 0.05, *, scale: Scale = "log_ratio", seed: int = 0
+) -> Comparison:  # fmt: skip
     """Compare two independent fits by draws of one positive quantity (M-ratio, d′), any shape, at least 100 each.
 
-    first_draws, second_draws: of the longer set a random part is used. The second is put in a random order, of ``seed``:
-        draws of one random stream move together, and their interval would be too narrow.
-    scale: on which the region lies, ``log_ratio`` or ``difference``.
-    Raises ValueError for too few draws, or draws that are not finite.
+    scale: on which the region lies, ``log_ratio`` or ``difference``; seed: of the order in which draws are paired.
+    Too few draws, or draws that are not finite, are a ValueError.
 
     >>> rng = np.random.default_rng(1)
     >>> found = compare(rng.normal(1.0, 0.05, 1000), rng.normal(0.7, 0.05, 1000))
@@ -195,6 +182,7 @@ def compare(
     n = min(len(one), len(two))
     rng = resampling.generator(seed)
     first = one if len(one) == n else one[rng.permutation(len(one))[:n]]
+    # Draws of one random stream move together: paired as they come, their interval would be too narrow.
     return _compared(first, two[rng.permutation(len(two))[:n]], rope, scale)
 
 

@@ -46,9 +46,7 @@ def few_models(n: int) -> str | None:
 
 
 def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return the exact two-sided p of Pearson's correlation of ``x`` and ``y``, shapes ``(n,)``.
-
-    None below three points, above nine, or where one of them is the same throughout.
+    """Return the exact two-sided p of Pearson's r of ``x`` and ``y`` ``(n,)``, three to nine points that differ; else None.
 
     >>> round(order_p([1, 2, 3], [1, 2, 4]), 4)
     0.3333
@@ -102,10 +100,9 @@ def least_p(n: int) -> float:
 
 
 def exchange_p(differences: ArrayLike) -> float | None:
-    """Return the share of exchanges whose difference is as far from 0 as that of the first, which exchanges nothing.
+    """Return the share of exchanges whose difference is as far from 0 as the first, of which nothing is exchanged.
 
-    ``differences`` ``(2^n,)`` are in the order of `exchanges`; None where the first is undefined. An exchange without a
-    number counts as being as far.
+    ``differences`` ``(2^n,)`` are in the order of `exchanges`; None where the first is undefined.
 
     >>> exchange_p([2.0, 0.5, -0.5, -2.0])
     0.5
@@ -113,6 +110,7 @@ def exchange_p(differences: ArrayLike) -> float | None:
     sizes = np.abs(np.asarray(differences, dtype=np.float64))
     if not len(sizes) or not np.isfinite(sizes[0]):
         return None
+    # An exchange without a number counts as being as far: p is rather too large.
     sizes = np.where(np.isfinite(sizes), sizes, np.inf)
     return float(np.mean(sizes >= sizes[0] * (1 - _TIE) - 1e-12))
 
@@ -136,10 +134,9 @@ def sum_p(differences: ArrayLike) -> float:
 
 
 def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats]) -> float | None:
-    """Return the exact p of ``statistic`` of one respondent minus that of another on at most 12 shared items.
+    """Return the exact p of a ``statistic``, ``(B, items, cells)`` to ``(B,)``, of one respondent minus that of another.
 
-    ``first`` and ``second`` ``(items, cells)`` are what either has on each item; the statistic goes from ``(B, items,
-    cells)`` to ``(B,)``, each from its own row alone.
+    ``first`` and ``second`` ``(items, cells)`` are what either has on each of at most 12 shared items.
 
     >>> paired_p(np.ones((5, 1)), np.zeros((5, 1)), lambda each: each[:, :, 0].mean(axis=1))
     0.0625

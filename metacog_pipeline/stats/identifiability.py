@@ -46,11 +46,6 @@ def statuses(right: Floats, wrong: Floats) -> np.ndarray[tuple[int], np.dtype[np
     """Return the status of each cell of raw counts ``(N, S, K)``: strata, and ratings by rising confidence.
 
     ``few_errors`` is not among them: counts have a maximum there. `few_errors` and `reasons` report it.
-
-    right, wrong: how many right and how many wrong answers at each rating, by rising confidence.
-
-    >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
-    ['ok', 'unidentified']
     """
     used = ((right + wrong) > 0).sum(axis=2)
     correct, errors = right.sum(axis=2), wrong.sum(axis=2)
@@ -89,8 +84,7 @@ def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
     """Return a ratio to d' as it may be shown: none where the 95 % interval of d', ``low`` to ``high``, holds 0.
 
     The one rule for M-ratio and c', on boards, in `metacog fit` and of posteriors: a ratio to what may be 0 may be any
-    number, and its own interval says nothing of that. The mean of a posterior has no value either where some of its draws
-    of d' are above 0 and some below: it comes with that status.
+    number, and its own interval says nothing of that.
 
     >>> shown = gated(Estimate(0.8, 0.5, 1.1, 200, "ml, delta"), 0.6, 1.4)
     >>> shown.value, gated(shown, -0.2, 0.3).value, gated(shown, -0.2, 0.3).status

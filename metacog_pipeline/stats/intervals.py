@@ -5,9 +5,9 @@ so a sample without errors is not taken for certainty. No end leaves the range o
 
 Shares and means have one formula. Gauss's quadrature gives the two values, and the share of each, that have the mean, the
 variance and the skewness of the sample; Wilson's interval of that share, read on the scale of the two values, is the
-interval of the mean. Of zeros and ones it is Wilson's own. Where a value depends on an outcome that is rarely seen, one
-answer is added to the variance and the skewness, its outcome turned round (`ratio`). Items with several runs count as so
-many independent answers as have their standard error.
+interval of the mean. Where a value depends on an outcome that is rarely seen, one answer is added to the variance and the
+skewness, its outcome turned round (`ratio`). Items with several runs count as so many independent answers as have their
+standard error.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ FAMILY: Mapping[str, Kind] = {
 def two_point(
     value: ArrayLike, centre: ArrayLike, variance: ArrayLike, tilt: ArrayLike, n: ArrayLike, far: float = Z95
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the interval of means: the t with ``(value - t)² <= far² V(t) / n``, where ``V(t) = variance +
-    tilt (t - centre) - (t - centre)²`` is the variance of the two-point distribution with mean ``centre``, this
-    variance, and ``tilt``, its third central moment over the variance, when its mean is t.
+    """Return the ends of the interval of means: the t with ``(value - t)² <= far² V(t) / n``.
+
+    ``V(t) = variance + tilt (t - centre) - (t - centre)²`` is the variance of the two-point distribution with mean
+    ``centre``, this variance, and ``tilt``, its third central moment over the variance, when its mean is t.
     """
     m, at, v, g, size = (np.asarray(each, dtype=np.float64) for each in (value, centre, variance, tilt, n))
     c = far * far / size
@@ -82,7 +83,7 @@ def wilson_ends(share: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of a ``share`` of ``n`` independent answers, above 0, not necessarily whole.
+    """Return Wilson's interval of a ``share`` of ``n`` independent answers, above 0, whole or not.
 
     >>> [round(end, 4) for end in wilson_interval(0.9, 20)]
     [0.699, 0.9721]
@@ -115,27 +116,11 @@ def proportion(successes: int, n: int) -> Estimate:
     return ratio(Patterns(np.eye(2, dtype=np.int64), np.array([n - successes, successes])), [0, 1], [1, 1])
 
 
-def share(patterns: Patterns, top: ArrayLike, bottom: ArrayLike) -> Estimate:
-    """Return the share of observations of ``patterns`` counted by ``bottom`` that ``top`` counts, 0 or 1, ``(C,)``.
-
-    >>> items = Patterns(np.eye(3, dtype=int), np.array([6, 3, 1]))  # right, wrong, not read
-    >>> found = share(items, [1, 0, 0], [1, 1, 0])
-    >>> found.value, found.n, found.method
-    (0.6666666666666666, 9, 'wilson')
-    """
-    below = np.asarray(bottom, dtype=np.float64)
-    return ratio(patterns, np.asarray(top, dtype=np.float64) * below, below)
-
-
 def mean(
-    values: ArrayLike,
-    clusters: ArrayLike,
-    within: tuple[float, float] = (0.0, 1.0),
-    turned: ArrayLike | None = None,
-) -> Estimate:
-    """Return the mean of ``values`` ``(N,)`` in the range ``within``, with its interval over their ``clusters``
-    ``(N,)``, whole numbers from 0. ``turned`` ``(N,)``: the values, had the outcomes been the other ones, as of
-    `ratio`.
+    values: ArrayLike, clusters: ArrayLike, within: tuple[float, float] = (0.0, 1.0), turned: ArrayLike | None = None
+) -> Estimate:  # fmt: skip
+    """Return the mean of ``values`` ``(N,)`` in the range ``within``, with its interval over ``clusters`` ``(N,)``, whole
+    numbers from 0. ``turned`` ``(N,)``: the values, had the outcomes been the other ones, as of `ratio`.
 
     >>> found = mean([0.2, 0.4, 0.9, 0.9], [0, 0, 1, 1])
     >>> round(found.value, 3), round(found.sem, 3), found.method
@@ -163,9 +148,8 @@ def ratio(
 ) -> Estimate:
     """Estimate sum(numerator · N) / sum(denominator · N) over the items of ``patterns``: a share, a (weighted) mean.
 
-    numerator, denominator: shape ``(C,)``, weights of a cell; the denominator is not negative, and where it is 0 so is
-        the numerator.
-    turned: shape ``(C,)``: the cell that an answer would be in had its outcome been the other one. Without it a mean of few
+    numerator, denominator: ``(C,)``, weights of a cell; the denominator is 0 or more, the numerator 0 where that is.
+    turned: ``(C,)``: the cell that an answer would be in had its outcome been the other one. Without it a mean of few
         errors takes them to be impossible where none was seen.
     Returns: ``n`` counts the observations the denominator takes in; the standard error is that of a ratio of cluster
         totals, I / (I - 1) Σ (y_i - R m_i)² / (Σ m_i)² (Cochran 1977, *Sampling Techniques*, §6.3).
@@ -265,10 +249,10 @@ def scaled_score(
     """Return the ends of the interval of areas under an ROC curve, arrays of one shape.
 
     A score interval with the variance of Hanley & McNeil, scaled by how DeLong's ``variance`` (NaN: unknown) compares with
-    it: the more, the more answers of the rarer kind there are. Of two levels DeLong's variance does not know that the wrong
-    answers need not fall on one: exactly, 71 to 89 % in the worst of 66 pairs of shares from 3 to 30 wrong answers, 93
-    % from 100.
+    it: the more, the more answers of the rarer kind there are.
     """
+    # Of two levels DeLong's variance does not know that the wrong answers need not fall on one: it covers 71 to 89 % in the
+    # worst of 66 pairs of shares from 3 to 30 wrong answers, 93 % from 100 (by enumeration): see `coverage`.
     theta, right, wrong, seen = np.broadcast_arrays(
         *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))
     )
@@ -374,8 +358,8 @@ def of_totals(
 ) -> tuple[float, float]:
     """Return `of_gaps` of ``totals`` ``(2 L,)``, level × (wrong, right), and their resamples ``draws`` ``(B, 2 L)``.
 
-    ``stated`` ``(L,)`` is what each level means, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
-    ``stated`` every level is compared with the share of right answers among all. ``squared`` is that of `of_gaps`.
+    ``stated`` ``(L,)`` is what each level means; None: the share of right answers among all. ``member`` ``(L, bins)``: the
+    bin of each; None: its own.
     """
 
     def parts(table: Floats) -> tuple[Floats, Floats, Floats]:
@@ -421,12 +405,10 @@ def _hidden(gap: Floats, number: Floats, right: Floats, power: int) -> tuple[flo
 
 
 def loss_ends(value: float, error: float, rarer: int) -> tuple[float | None, float | None]:
-    """Return the ends of a loss of 0..1: value · exp(± t error / value), t of ``rarer`` - 1 degrees of freedom.
-
-    Few items of the rarer kind make nearly all of such a loss and of its standard error, and its draws are skewed.
-    """
+    """Return the ends of a loss of 0..1: value · exp(± t error / value), t of ``rarer`` - 1 degrees of freedom."""
     if value <= 0 or rarer < 2:
         return None, None
+    # Few items of the rarer kind make nearly all of such a loss and of its standard error, and its draws are skewed.
     far = float(stdtrit(rarer - 1, 1 - TAIL)) * error / value
     return value * math.exp(-far), min(value * math.exp(min(far, 700.0)), max(value, 1.0))
 
@@ -453,13 +435,11 @@ def difference(
 
 
 def both_ends(
-    first: tuple[ArrayLike, ArrayLike, ArrayLike],
-    second: tuple[ArrayLike, ArrayLike, ArrayLike],
-    correlation: ArrayLike,
-) -> tuple[Floats, Floats]:
+    first: tuple[ArrayLike, ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike, ArrayLike], correlation: ArrayLike
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the ends of the intervals of many differences; each side is value, low and high.
 
-    Each end lies as far from a - b as the two ends that lead there lie from a and b, the correlation taken into account.
+    Each end lies as far from a - b as the two ends that lead there lie from a and b, with their correlation.
     """
     a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
     known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
@@ -472,11 +452,8 @@ def both_ends(
 
 
 def p_of(value: float, low: float, high: float, n_items: int | None = None) -> float | None:
-    """Return the two-sided p that belongs to an interval ``low`` .. ``high`` of a difference ``value``: normal, with
-    the spread the interval has towards 0. None where there is no spread.
-
-    At the end of a scale that spread is small and the p far smaller than the items allow: it is held at the least p of all
-    exchanges of the ``n_items`` that can change the difference; None: the two have no items in common.
+    """Return the two-sided p of an interval ``low`` .. ``high`` of a difference ``value``: normal, with the spread the
+    interval has towards 0; None without one. Never below the least p of all exchanges of ``n_items`` shared items.
 
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1), p_of(0.9, 0.8, 1.0, 13)
     (0.05, 1.0, None, 0.000244140625)
@@ -484,5 +461,6 @@ def p_of(value: float, low: float, high: float, n_items: int | None = None) -> f
     towards = value - low if value > 0 else high - value
     if towards <= 0:
         return 1.0 if value == 0 else None
+    # At the end of a scale that spread is small, and the p far smaller than the items allow.
     least = 0.0 if n_items is None else exact.least_p(n_items)
     return max(least, resampling.wald_p(Z95 * value / towards))

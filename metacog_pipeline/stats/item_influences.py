@@ -30,10 +30,6 @@ def item_influences(
 ) -> ItemInfluences:
     """Return the influences of items on log-linear corrected c, d′ and c′ (Efron & Tibshirani 1993, ch. 21).
 
-    To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its responses and y those that say S2.
-    The half answers of the log-linear correction count as one item more, so with one answer per item the variances are
-    those of the delta method. c′ is NaN at d′ = 0.
-
     hits, misses, false_alarms, correct_rejections: responses to each item over its runs, shapes ``(items,)``.
 
     >>> one, none = np.repeat([1.0, 0.0], 4), np.zeros(8)
@@ -41,6 +37,8 @@ def item_influences(
     >>> found.value.round(2).tolist()
     [-0.9, -0.76, 1.19]
     """
+    # To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its responses and y those that say S2.
+    # The half answers of the correction count as one item more: of one answer per item this is the delta method.
     z, moved, spread = np.empty(2), np.empty((len(hits), 2)), np.empty(2)
     for side, (y, other) in enumerate(((hits, misses), (false_alarms, correct_rejections))):
         m = y + other

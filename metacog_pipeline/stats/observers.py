@@ -8,7 +8,6 @@ on the axis on which the means are ∓m/2, as the fits report them::
     criteria_s2 = (b_1, …, b_K-1), rising, above meta-c        b_j parts confidence j from j + 1 of answers S2
 
 Parameters are a number or one per observer; criteria ``(K - 1,)`` or ``(cells, K - 1)``, ±inf for a rating never used.
-n are trials per observer, p_s2 the share of S2 trials; ``cells`` says how many observers there are where no array does.
 Criteria that fall, and numbers out of range, are a ValueError.
 """
 
@@ -18,32 +17,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
-from metacog_pipeline.stats._arrays import Floats, Ints, whole
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.counts import Counts
 
 
 def expected_counts(
-    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike,
-    p_s2: ArrayLike = 0.5, cells: int | None = None,
-) -> Counts:  # fmt: skip
-    """Return expected counts, fractions and all.
+    d: ArrayLike,
+    m_ratio: ArrayLike,
+    c: ArrayLike,
+    criteria_s1: ArrayLike,
+    criteria_s2: ArrayLike,
+    n: ArrayLike,
+) -> Counts:
+    """Return expected counts of ``n`` trials per observer, half of them S2, fractions and all.
 
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
     [[28.8, 9.9, 5.7, 5.6]]
     """
-    observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
-    trials, share = _trials(n, p_s2, len(observers))
-    number = trials * (1 - share), trials * share
-    return Counts(observers[:, 0] * number[0][:, None], observers[:, 1] * number[1][:, None])
+    shares = _shares(d, m_ratio, c, criteria_s1, criteria_s2)
+    each = np.broadcast_to(np.asarray(n, dtype=np.float64), (len(shares),))[:, None] / 2
+    return Counts(shares[:, 0] * each, shares[:, 1] * each)
 
 
-def _observers(
-    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high: ArrayLike, cells: int | None
-) -> Floats:
-    """Return cell probabilities ``(cells, 2, 2 K)`` after checking what was given."""
+def _shares(d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
+    """Return the share of each count among the trials of a stimulus, ``(cells, 2, 2 K)``."""
     single = [np.atleast_1d(np.asarray(each, dtype=np.float64)) for each in (d, m_ratio, c)]
     sides = [np.atleast_2d(np.asarray(each, dtype=np.float64)) for each in (low, high)]
-    rows = max(len(each) for each in (*single, *sides)) if cells is None else whole("cells", cells)
+    rows = max(len(each) for each in (*single, *sides))
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError("criteria_s1 and criteria_s2 must be equally many, K - 1")
     if not all(bool((np.abs(each) < 1e3).all()) for each in single):
@@ -57,15 +57,6 @@ def _observers(
     return np.stack(
         [_rows(d1 * sign / 2, ratio * d1 * sign / 2, criterion, axis) for sign in (-1, 1)], axis=1
     )
-
-
-def _trials(n: ArrayLike, p_s2: ArrayLike, cells: int) -> tuple[Ints, Floats]:
-    number, share = (np.broadcast_to(np.asarray(each, dtype=np.float64), (cells,)) for each in (n, p_s2))
-    if not bool(((number >= 0) & (number < 2**53) & (number == np.floor(number))).all()):
-        raise ValueError("n must be whole numbers, 0 or more")
-    if not bool(((share >= 0) & (share <= 1)).all()):
-        raise ValueError("p_s2 must lie in 0..1")
-    return number.astype(np.int64), share
 
 
 def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:

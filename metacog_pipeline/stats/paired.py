@@ -35,7 +35,6 @@ class McNemar:
     p_exact: float | None
     p_mid: float | None
     chi2: float | None
-    p_chi2: float | None
     status: str = OK
 
 
@@ -51,9 +50,7 @@ class CochranQ:
 
 
 def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
-    """Return McNemar's test from the numbers of items that ``first_only`` and ``second_only`` got right.
-
-    ``n`` is the number of items compared, for the record; by default the discordant ones.
+    """Return McNemar's test of the numbers of items that ``first_only`` and ``second_only`` got right, among ``n``.
 
     >>> found = mcnemar(2, 9)
     >>> round(found.p_exact, 4), round(found.p_mid, 4)
@@ -64,15 +61,14 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
     if n < b + c:
         raise ValueError(f"{b + c} discordant items among {n}")
     if b + c == 0:
-        return McNemar(b, c, n, None, None, None, None, NO_DISCORDANT if n else NO_ITEMS)
+        return McNemar(b, c, n, None, None, None, NO_DISCORDANT if n else NO_ITEMS)
     few, m = min(b, c), b + c
     tail = float(bdtr(few, m, 0.5))
     at = tail - (float(bdtr(few - 1, m, 0.5)) if few else 0.0)
     # The mid-p takes half of the observed outcome's probability off each tail.
     p_exact = min(1.0, 2 * tail)
     p_mid = 2 * tail - at if b != c else 1.0 - at / 2
-    chi2 = (b - c) ** 2 / m
-    return McNemar(b, c, n, p_exact, min(1.0, max(0.0, p_mid)), chi2, float(chdtrc(1, chi2)))
+    return McNemar(b, c, n, p_exact, min(1.0, max(0.0, p_mid)), (b - c) ** 2 / m)
 
 
 def cochran_q(outcomes: ArrayLike) -> CochranQ:
@@ -80,7 +76,7 @@ def cochran_q(outcomes: ArrayLike) -> CochranQ:
 
     Q = (k - 1) (k Σ C_j² - T²) / (k T - Σ R_i²) with model totals C, item totals R and grand total T. Where some models
     but not all are right on at most 12 items, p is the share of all ways to place the right answers to each item among
-    the models whose Q is as large, unless these take long to count; else it is that of chi-square.
+    the models whose Q is as large, unless these are many; else it is that of chi-square.
 
     >>> found = cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
     >>> found.q, found.df, round(found.p, 3)

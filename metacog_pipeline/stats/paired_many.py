@@ -23,21 +23,17 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedShares:
-    """One entry per pair, NaN where there is no number."""
+    """One entry per pair, NaN where there is no number, as of intervals and errors with fewer than two items."""
 
-    n: Ints  # n, value: items that both answered; share of the first minus that of the second on those items
-    value: Floats
-    # low, high: ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers
-    # of items, and their correlation over items. NaN with fewer than two items
-    low: Floats
+    n: Ints  # items that both answered
+    value: Floats  # share of the first minus that of the second on those items
+    low: Floats  # ends of the 95 % interval: Wilson's of the two, on effective numbers of items, and their correlation
     high: Floats
-    # sem, p: standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing
-    # differs, NaN where every item differs by the same amount
-    sem: Floats
-    p: Floats
-    # first_only, second_only: hits of the first on items without one of the second, and the other way round; of items
-    # asked once
-    first_only: Ints
+    sem: Floats  # standard error over items
+    p: Floats  # of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN where all items differ alike
+    first_only: (
+        Ints  # hits of the first on items without one of the second, asked once; and the other way round
+    )
     second_only: Ints
 
 
@@ -59,8 +55,8 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     i, j = (np.array([pair[side] for pair in wanted], dtype=np.int64) for side in (0, 1))
     # Only respondents that are first in some pair are multiplied with those that are second in one.
     (firsts, at), (seconds, to) = (np.unique(each, return_inverse=True) for each in (i, j))
-    h, r, here = _powers(given[:, firsts], runs[:, firsts])
-    g, q, there = _powers(given[:, seconds], runs[:, seconds])
+    h, r, here = (each[:, firsts].astype(np.float64) for each in (given, runs, runs > 0))
+    g, q, there = (each[:, seconds].astype(np.float64) for each in (given, runs, runs > 0))
 
     def summed(one: Floats, other: Floats) -> Floats:
         """Return sums over the items that both of a pair answered; of whole numbers, so they are exact."""
@@ -98,10 +94,6 @@ def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tu
     n = np.clip(share * (1 - share) / error + 1, 1.0, answers)
     n = np.where(share * (1 - share) > 0, np.where(error > 0, n, answers), items)
     return wilson_ends(share, n)
-
-
-def _powers(hits: Ints, asked: Ints) -> tuple[Floats, Floats, Floats]:
-    return hits.astype(np.float64), asked.astype(np.float64), (asked > 0).astype(np.float64)
 
 
 def _own(hits: Floats, asked: Floats) -> dict[str, Floats]:

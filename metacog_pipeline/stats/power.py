@@ -18,24 +18,25 @@ from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import expected_counts
 
 LEAST_TRIALS = 20
+ALPHA = 0.05
 _MANY = 1_000_000
 
 
 def approximate_trials(
-    d: float, m_ratio: float, delta: float, *, ratings: int = 5, power: float = 0.8, alpha: float = 0.05
+    d: float, m_ratio: float, delta: float, *, ratings: int = 5, power: float = 0.8
 ) -> int | None:
     """Return the trials per observer to distinguish M-ratios ``m_ratio`` and ``m_ratio`` + ``delta`` with ``power``.
 
     At least 20; None where expected counts have no estimate. ``d`` is -5..5 but 0, |M d| up to 8, ``ratings`` 2..20,
-    ``power`` above ``alpha`` and up to 0.99. The error is taken to fall with √trials.
+    ``power`` above 0.05 and up to 0.99. The error is taken to fall with √trials.
 
     >>> approximate_trials(1.5, 0.8, 0.1)
     15616
     """
     if delta == 0:
         raise ValueError("the difference in M-ratio is 0: there is nothing to detect")
-    if not alpha < power <= 0.99:
-        raise ValueError(f"power is {power:g}: above alpha ({alpha:g}) and up to 0.99 is needed")
+    if not ALPHA < power <= 0.99:
+        raise ValueError(f"power is {power:g}: above {ALPHA:g} and up to 0.99 is needed")
     ratios = (m_ratio, m_ratio + delta)
     if not (0 < abs(d) <= 5 and max(map(abs, ratios)) * abs(d) <= 8 and 2 <= ratings <= 20):
         raise ValueError(f"d {d:g}, M {ratios}, {ratings} ratings: |d| up to 5 but 0, |M d| up to 8, 2 to 20")
@@ -43,7 +44,7 @@ def approximate_trials(
     total = sum(float(measured(table)[1][0]) ** 2 for table in tables)
     if not (math.isfinite(total) and total > 0):
         return None
-    wanted = float(ndtri(power) - ndtri(alpha / 2))
+    wanted = float(ndtri(power) - ndtri(ALPHA / 2))
     return max(int(_MANY * total * (wanted / delta) ** 2), LEAST_TRIALS)
 
 

@@ -5,8 +5,7 @@ t = ρ sqrt((n - 2) / (1 - ρ²)) with n - 2 degrees of freedom, and never below
 interval goes through Fisher's z (1921).
 
 *Guarded* means: where there is nothing to rank (fewer than three pairs, or no spread) ρ is 0, p is 1, and a status says
-so, where `scipy.stats.spearmanr` gives NaN. Values are ranked as the doubles they are: 0.55 - 0.35 and 0.35 - 0.15 do not
-tie.
+so, where `scipy.stats.spearmanr` gives NaN. Values are ranked as the doubles they are.
 """
 
 from __future__ import annotations
@@ -43,10 +42,9 @@ class Spearman:
 
 
 def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD) -> Spearman:
-    """Return the guarded Spearman correlation of each row of ``x`` ``(rows, k)`` with that of ``y``; a pair with a
-    NaN is left out.
+    """Return the guarded correlation of each row of ``x`` ``(rows, k)`` with that of ``y``; a pair with a NaN is left out.
 
-    ``least`` is the standard deviation below which there is no spread; None: that of rounding, in any unit.
+    ``least``: the standard deviation below which there is no spread; None: that of rounding, in any unit.
 
     >>> found = spearman_rows([[1, 2, 3, 4], [1, 1, 1, 1]], [[1, 3, 2, 4], [1, 2, 3, 4]])
     >>> found.rho, found.status.tolist()
@@ -89,9 +87,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
 
 
 def fisher_interval(rho: float, n: int) -> Estimate:
-    """Return Spearman's ``rho`` of ``n`` pairs with tanh(atanh ρ ± 1.96 / sqrt(n - 3)).
-
-    No interval below four pairs, nor where |ρ| is 1.
+    """Return Spearman's ``rho`` of ``n`` pairs with tanh(atanh ρ ± 1.96 / sqrt(n - 3)); none below four, or where |ρ| is 1.
 
     >>> found = fisher_interval(0.6, 20)
     >>> round(found.low, 3), round(found.high, 3)

@@ -4,27 +4,27 @@
 sample is the larger one, ties half. The rank-biserial correlation r = 2 U / (n₁ n₂) - 1 (Cureton 1956; Wendt 1972) is 1
 where every value of the first sample is larger, -1 where every one is smaller, and 0 where neither is.
 
-p is exact without ties where the smaller sample has at most eight values. SciPy has no exact p with ties: here it is the
-share of all arrangements whose U is as far from its mean, where there are few values or few different ones (`MOST_STEPS`).
-Else p is that of the normal distribution with corrections for ties and continuity.
+p is exact where the smaller sample has at most eight values, or with ties, where there are at most `MOST_ARRANGED`
+arrangements: the share of them whose U is as far from its mean. Else it is that of the normal distribution with corrections
+for ties and continuity.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, floats
+from metacog_pipeline.stats._arrays import Floats, floats, mean_ranks
 from metacog_pipeline.stats.estimate import OK
 
 EMPTY = "a sample without values"
 NO_SPREAD = "all values are equal"
 MOST_EXACT = 8
-# Of counting arrangements with ties: some tens of milliseconds; the number of arrangements of more values is no double.
-MOST_STEPS, MOST_VALUES = 1_000_000, 1_000
+MOST_ARRANGED = 20_000  # some tens of milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,50 +54,24 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
     n, m = len(a), len(b)
     if not n or not m:
         return RankSum(None, None, None, n, m, "mann-whitney", EMPTY)
-    _, tied = np.unique(np.concatenate([a, b]), return_counts=True)
-    if len(tied) == 1:
+    different = len(np.unique(np.concatenate([a, b])))
+    if different == 1:
         return RankSum(n * m / 2, 0.0, None, n, m, "mann-whitney", NO_SPREAD)
-    counted = len(tied) < n + m <= MOST_VALUES and _steps(min(n, m), tied) <= MOST_STEPS
-    exact = len(tied) == n + m and min(n, m) <= MOST_EXACT
-    found = mannwhitneyu(a, b, method="exact" if exact else "asymptotic")
-    u = float(found.statistic)
-    p = _exact_tied(u, n, m, tied) if counted else float(found.pvalue)
-    how = "mann-whitney, exact" if exact or counted else "mann-whitney, normal"
+    tied = different < n + m
+    exact = math.comb(n + m, n) <= MOST_ARRANGED if tied else min(n, m) <= MOST_EXACT
+    found = mannwhitneyu(a, b, method="exact" if exact and not tied else "asymptotic")
+    u, p = float(found.statistic), float(found.pvalue)
+    if exact and tied:
+        p = _of_all_arrangements(a, b)
+    how = "mann-whitney, exact" if exact else "mann-whitney, normal"
     return RankSum(u, 2 * u / (n * m) - 1, p, n, m, how)
 
 
-def _places(tied: Ints) -> tuple[Ints, int]:
-    """Return the ranks of groups of tied values, from 0, in the largest unit in which they are whole; twice that unit."""
-    twice = 2 * np.cumsum(tied) - tied
-    unit = int(np.gcd.reduce(twice - twice[0]))
-    return (twice - twice[0]) // unit, unit
-
-
-def _steps(taken: int, tied: Ints) -> int:
-    """Return the most sums that `_exact_tied` makes."""
-    most = (taken + 1) * (taken * int(_places(tied)[0][-1]) + 1)
-    ways, steps = 1, 0
-    for size in tied.tolist():
-        steps += ways * (min(size, taken) + 1)
-        ways = min(ways * (min(size, taken) + 1), most)
-    return steps
-
-
-def _exact_tied(u: float, n: int, m: int, tied: Ints) -> float:
-    """Return p from the number of arrangements for each sum of ranks, where ``tied`` values of each group are alike."""
-    taken, (places, unit) = min(n, m), _places(tied)
-    base = taken * int(places[-1]) + 1
-    # How many values are taken so far, times base, and the sum of their places; and in how many ways.
-    states: Ints = np.zeros(1, dtype=np.int64)
-    ways: Floats = np.ones(1)
-    for size, place in zip(tied.tolist(), places.tolist(), strict=True):
-        more = np.arange(min(size, taken) + 1)
-        reached = np.add.outer(states, more * (base + place)).ravel()
-        number = np.outer(ways, [float(math.comb(size, each)) for each in more.tolist()]).ravel()
-        kept = reached < (taken + 1) * base
-        states, which = np.unique(reached[kept], return_inverse=True)
-        ways = np.bincount(which, number[kept]).astype(np.float64)
-    whole = states >= taken * base
-    # How far each sum is from its mean, times the number of values and twice the unit of ranks: whole numbers.
-    far = np.abs((n + m) * (states[whole] - taken * base) - taken * int(tied @ places)) * unit
-    return float(ways[whole][far >= (n + m) * round(abs(2 * u - n * m))].sum() / ways[whole].sum())
+def _of_all_arrangements(first: Floats, second: Floats) -> float:
+    """Return the share of ways to choose the smaller sample whose sum of ranks is as far from its mean as the one seen."""
+    small, large = sorted((first, second), key=len)
+    ranks, n = mean_ranks(np.concatenate([small, large])), len(small)
+    # SciPy's own exact p takes no ties. The first way is the one seen; sums of half ranks have no rounding.
+    sums = ranks[np.array([*combinations(range(len(ranks)), n)])].sum(axis=1)
+    far = np.abs(2 * sums - n * (len(ranks) + 1))
+    return float(np.mean(far >= far[0]))

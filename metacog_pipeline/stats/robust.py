@@ -86,7 +86,7 @@ def resampled_locations(
     values: ArrayLike, statistic: Location = "trimmed_mean", *, n_boot: int = N_BOOT, seed: int = 0
 ) -> Floats:
     """Return ``(n_boot, rows)``: the ``statistic`` of each row of ``values`` ``(rows, items)`` over resampled items, the
-    same for every row; NaN where a row has none of them. The same ``seed`` gives the same bytes.
+    same for every row; NaN where a row has none of them.
 
     >>> resampled_locations([[0.1, 0.4, 0.9], [0.2, 0.5, 1.0]], "mean", n_boot=2).round(2)
     array([[0.57, 0.67],
@@ -95,9 +95,8 @@ def resampled_locations(
     return _resampled(_table(values), (statistic,), n_boot, seed)[statistic]
 
 
-def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
-    """Return the ranks of models from their ``scores`` ``(models,)``, more is better, and resampled ones, ``draws``
-    ``(B, models)``. Scores that are equal to ``digits`` decimal places share a rank; None: only those that are equal.
+def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
+    """Return the ranks of models from ``scores`` ``(models,)``, more is better, and resampled ones ``(B, models)``.
 
     >>> found = rank_distribution([0.9, 0.5], np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.6], [0.7, 0.5]]))
     >>> found.observed, found.share.tolist()
@@ -107,8 +106,6 @@ def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = Non
     models = observed.shape[1]
     if table.shape[1] != models:
         raise ValueError(f"draws are of {table.shape[1]} models, scores of {models}")
-    if digits is not None:
-        observed, table = observed.round(digits), table.round(digits)
     tally = np.zeros((models, models + 1))
     np.add.at(tally, (np.arange(models), _competition_ranks(table)), 1)
     tally = tally[:, 1:]  # without those that have no rank
@@ -124,8 +121,7 @@ def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = Non
 
 
 def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
-    """Return how two scorings of the same models, ``first`` and ``second`` ``(models,)``, differ; a NaN leaves a model
-    out.
+    """Return how two scorings of the same models ``(models,)`` differ; a NaN leaves a model out.
 
     >>> rank_shift([0.9, 0.7, 0.5, 0.3], [0.9, 0.5, 0.7, 0.3]).largest
     1

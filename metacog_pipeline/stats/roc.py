@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, same_length, whole
 from metacog_pipeline.stats.auroc import area_of
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 
-BINS = 30
+EDGES = np.linspace(0.0, 1.0, 31)  # of the densities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Roc:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Densities:
-    """Two histograms over equal bins of 0..1, each with an area of 1; zeros where there are no such items."""
+    """Two histograms over `EDGES`, each with an area of 1; zeros where there are no such items."""
 
     edges: Floats
     correct: Floats
@@ -72,28 +72,22 @@ def thinned(curve: Roc, points: int) -> Roc:
     along = curve.false_alarms + curve.hits
     kept = np.unique(np.searchsorted(along, np.linspace(0.0, along[-1], most)))
     kept[-1] = len(along) - 1
-    return Roc(
-        curve.false_alarms[kept], curve.hits[kept], curve.threshold[kept], curve.area, curve.status
-    )  # fmt: skip
+    return replace(
+        curve, false_alarms=curve.false_alarms[kept], hits=curve.hits[kept], threshold=curve.threshold[kept]
+    )
 
 
-def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
-    """Return the densities of ``confidence`` ``(N,)`` in 0..1 among ``correct`` (1) and wrong (0) items, in equal
-    ``bins``.
+def confidence_densities(confidence: ArrayLike, correct: ArrayLike) -> Densities:
+    """Return the densities of ``confidence`` ``(N,)`` in 0..1 among ``correct`` (1) and wrong (0) items.
 
-    >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1], bins=2).correct
-    array([0., 2.])
+    >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1]).correct[-4:]
+    array([ 0., 15.,  0.,  0.])
     """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
     if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
         raise ValueError(f"confidences {stated.min()} to {stated.max()} are outside 0..1")
-    edges = np.linspace(0.0, 1.0, whole("bins", bins, 1) + 1)
-    n_correct, n_wrong = (np.histogram(stated[right == side], edges)[0].astype(np.int64) for side in (1, 0))
-    width = 1.0 / bins
-
-    def density(number: Ints) -> Floats:
-        made: Floats = np.nan_to_num(ratio(number.astype(np.float64), np.full(bins, number.sum() * width)))
-        return made
-
-    return Densities(edges, density(n_correct), density(n_wrong), n_correct, n_wrong)
+    n_correct, n_wrong = (np.histogram(stated[right == side], EDGES)[0].astype(np.int64) for side in (1, 0))
+    width = 1.0 / (len(EDGES) - 1)
+    made = [number / (max(number.sum(), 1) * width) for number in (n_correct, n_wrong)]
+    return Densities(EDGES, made[0], made[1], n_correct, n_wrong)

@@ -24,6 +24,7 @@ from metacog_pipeline.stats._arrays import Floats, Rows, floats
 from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
 from metacog_pipeline.stats.estimate import Estimate, of_numbers
 from metacog_pipeline.stats.intervals import both_ends
+from metacog_pipeline.stats.resampling import Z95
 
 STATUSES = {
     "ok": "",
@@ -71,20 +72,17 @@ class Type1:
             return np.asarray(unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c))
         return np.asarray(getattr(self, f"var_{measure}"))
 
-    def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return low and high, value ± z √variance; NaN where there is no variance.
-
-        ln β is half the difference of two squares and flat where both rates are 1/2: there a slope says nothing of how
-        far off it may be. Its ends are those of the difference of the two squares (`intervals.both_ends`).
-        """
-        z = normal_quantile(level)
+    def interval(self, measure: str) -> tuple[Floats, Floats]:
+        """Return low and high of 95 %, value ± 1.96 √variance; NaN where there is no variance."""
         if measure == "ln_beta":
-            return self._ln_beta_ends(z)
-        half = z * np.sqrt(self.variance(measure))
+            return self._ln_beta_ends()
+        half = Z95 * np.sqrt(self.variance(measure))
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
         return value - half, value + half
 
-    def _ln_beta_ends(self, far: float) -> tuple[Floats, Floats]:
+    def _ln_beta_ends(self) -> tuple[Floats, Floats]:
+        # Half the difference of two squares is flat where both rates are 1/2: there a slope says nothing of how far off it
+        # may be, so the ends are those of the difference of two intervals of squares.
         with np.errstate(invalid="ignore"):  # of infinite z there is no interval
             both, one = self.var_c * (1 + self.s) ** 2, self.cov_d_c * (1 + self.s)
             v_h = (both - one) / (1 + 1 / self.s)
@@ -92,15 +90,15 @@ class Type1:
             z_h = -self.c * (1 + self.s) - z_f
             sides = []
             for z, variance in ((z_f, both - v_h), (z_h, v_h)):
-                reach = far * np.sqrt(variance)
+                reach = Z95 * np.sqrt(variance)
                 nearest, farthest = np.maximum(np.abs(z) - reach, 0.0), np.abs(z) + reach
                 sides.append((z**2 / 2, nearest**2 / 2, farthest**2 / 2))
             low, high = both_ends(sides[0], sides[1], 0.0)
         return low + np.log(self.s), high + np.log(self.s)
 
-    def estimate(self, measure: str, cell: int = 0, level: float = 0.95) -> Estimate:
+    def estimate(self, measure: str, cell: int = 0) -> Estimate:
         """Return one cell's measure as an estimate; where it has no finite value the status says why."""
-        low, high = self.interval(measure, level)
+        low, high = self.interval(measure)
         own = "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
         value, sem = float(getattr(self, measure)[cell]), math.sqrt(float(self.variance(measure)[cell]))
         numbers = (value, float(low[cell]), float(high[cell]), sem, float(self.n[cell]))
@@ -112,7 +110,7 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
 
     correction: ``none``, ``pad``, ``loglinear`` or ``half``; a padded table is in force as it is (``none``).
     s: sd(S1) / sd(S2), above 0, one number or one per cell; NaN gives a status.
-    Raises ValueError for an unknown or a second correction, or s of 0 or below.
+    An unknown or a second correction, or s of 0 or below, is a ValueError.
 
     >>> from metacog_pipeline.stats.counts import counts
     >>> type1(counts([60, 40, 25, 15], [10, 20, 45, 65])).d.round(3)
@@ -127,10 +125,10 @@ def type1_from_table(
     hits: ArrayLike, misses: ArrayLike, false_alarms: ArrayLike, correct_rejections: ArrayLike,
     correction: str = "none", s: ArrayLike = 1.0,
 ) -> Type1:  # fmt: skip
-    """Return the type-1 measures from four counts, each a number or of shape ``(cells,)``.
+    """Return the type-1 measures from four counts, each a number or ``(cells,)``; ``correction`` and ``s`` as in `type1`.
 
-    hits and misses count S2 answered S2 and S1, false_alarms and correct_rejections S1 answered S2 and S1; correction
-    and s are as in `type1`. Unequal shapes and negative or non-finite counts are a ValueError.
+    hits and misses count S2 answered S2 and S1, false_alarms and correct_rejections S1 answered S2 and S1. Unequal shapes
+    and negative or non-finite counts are a ValueError.
 
     >>> found = type1_from_table(80, 20, 30, 70)
     >>> found.d.round(3), found.c.round(3), np.sqrt(found.var_d).round(3)
@@ -163,17 +161,6 @@ def d_and_c(
         for one, other in ((hits, misses), (false_alarms, correct_rejections))
     )
     return z_h - z_f, -(z_h + z_f) / 2
-
-
-def normal_quantile(level: float) -> float:
-    """Return the half width, in standard errors, of a central interval of the coverage ``level``.
-
-    >>> round(normal_quantile(0.95), 6)
-    1.959964
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level {level} is outside 0..1")
-    return -float(ndtri((1 - level) / 2))
 
 
 def _measures(

@@ -23,7 +23,7 @@ from metacog_pipeline.stats.estimate import (
     ONE_LEVEL,
     Estimate,
     of_numbers,
-)  # fmt: skip
+)
 from metacog_pipeline.stats.identifiability import by_response
 from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts
@@ -66,8 +66,7 @@ class Auroc2:
 def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     """Return the area of every cell of ``table``, responses pooled; fractions allowed.
 
-    ``plus_one`` adds 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards
-    1/2; with a padded table it is a ValueError.
+    ``plus_one`` adds 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards 1/2.
 
     >>> auroc2(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).value.round(3)
     array([0.619])
@@ -91,15 +90,11 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
 
 
 def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> tuple[Ints, Texts]:
-    """Cut a continuous confidence into bins of about equal size, within each group: ratings 1 .. K, 0 without one;
-    status.
+    """Cut ``confidence`` ``(N,)`` into ``bins`` of about equal size within each group; ratings 1 .. K, 0 for NaN; status.
 
     Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in. So bins may come out
     unequal or empty, which the status of the group says; any rising change of scale leaves the ratings as they are.
-
-    confidence: shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
-    bins: number of bins K.
-    groups: shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
+    ``groups`` ``(N,)`` are whole numbers from 0; None: one. ±inf is refused.
     """
     k, stated = whole("bins", bins, 1), floats("confidence", confidence, gaps=True)
     group = np.zeros(len(stated), dtype=np.int64) if groups is None else whole_counts("groups", groups)

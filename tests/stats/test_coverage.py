@@ -30,7 +30,7 @@ def test_low_n_follows_from_the_measured_table(monkeypatch):
     assert all(each > 0 for each in coverage.least().values())
     known = {
         ("accuracy", False): 3.0, ("auroc2", False): 10.0, ("auroc2", True): 30.0, ("brier", False): float("inf"),
-        ("trimmed_mean", False): 60.0, ("rmi", False): 9.0, ("meta_information", False): 20.0, ("m_ratio", False): 5.0,
+        ("trimmed_mean", False): 60.0, ("meta_information", False): 20.0, ("m_ratio", False): 5.0,
     }  # fmt: skip
     monkeypatch.setattr(coverage, "least", lambda: known)
     few = coverage.low_n
@@ -43,9 +43,7 @@ def test_low_n_follows_from_the_measured_table(monkeypatch):
     assert few("auroc2", "scaled score", 0.8, None, 100, 9) is None
     assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 59, 2000, several=True) is True
     assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 60, None, several=True) is False
-    # One name, two methods: information of a spoken yes, and of ratings.
-    assert few("rmi", "item bootstrap, recentred", 0.2, 0.1, 100, 10) is False
-    assert few("rmi", "plug-in, less its mean excess", 0.2, 0.1, 100, 10) is True
+    assert few("information", "plug-in, less its mean excess", 0.2, 0.1, 100, 10) is True
 
 
 def test_fewer_answers_than_the_smallest_cell_are_marked_whatever_the_measure():

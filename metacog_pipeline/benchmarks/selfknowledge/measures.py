@@ -36,7 +36,7 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
-from metacog_pipeline.stats.type1 import d_and_c, normal_quantile, type1_from_table
+from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime
 
 NEVER_YES, NEVER_NO = "never answered yes", "never answered no"
@@ -112,7 +112,7 @@ def _widened(name: str, found: Estimate, cells: Floats) -> Estimate:
     made = type1_from_table(*cells, "loglinear")  # type: ignore[call-arg]
     value = float((made.d if name == "d" else made.c)[0])
     sem = float(np.sqrt((made.var_d if name == "d" else made.var_c)[0]))
-    low, high = (value + side * normal_quantile(0.95) * sem for side in (-1, 1))
+    low, high = (value + side * resampling.Z95 * sem for side in (-1, 1))
     return replace(
         found, low=low if found.low is None else min(low, found.low),
         high=high if found.high is None else max(high, found.high), sem=max(sem, found.sem or 0.0),

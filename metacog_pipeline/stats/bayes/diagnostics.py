@@ -1,8 +1,8 @@
 """Whether chains have converged, how many independent draws they are worth, and summaries of draws by name.
 
 R̂ of rank-normalised and of folded split chains, bulk and tail effective sample sizes and Monte Carlo errors (Vehtari,
-Gelman, Simpson, Carpenter & Bürkner 2021, *Bayesian Analysis* 16) are those of arviz-stats. A parameter that never moves, a
-draw that is not finite, or fewer than four draws a chain give NaN, and NaN passes no threshold.
+Gelman, Simpson, Carpenter & Bürkner 2021, *Bayesian Analysis* 16) are those of arviz-stats. What has none is NaN, and NaN
+passes no threshold.
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ class Summary:
 
 
 def with_ratios(parameters: Draws) -> dict[str, Floats]:
-    """Return the parameters with, for each ``meta_d…``, ``m_ratio…`` = meta-d / d₁ and ``m_diff…`` = meta-d - d₁.
-
-    Draw by draw; a d₁ of exactly 0 counts as 1e-4 under the ratio.
-    """
+    """Return the draws with, for each ``meta_d…``, ``m_ratio…`` = meta-d / d₁ and ``m_diff…`` = meta-d - d₁."""
     result, d1 = dict(parameters), parameters["d1"]
     for suffix in ("", "_rs1", "_rs2"):
         if f"meta_d{suffix}" in parameters:
@@ -89,13 +86,12 @@ def diagnose(draws: Draws) -> dict[str, Diagnostic]:
 
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return R̂, bulk and tail effective numbers of draws of each parameter of ``draws`` ``(chains, draws,
-    parameters)``.
-    """
+    """Return R̂, bulk and tail effective numbers of draws of each parameter, ``(chains, draws, parameters)``."""
     array_stats = _arviz()
     table = np.asarray(draws, dtype=np.float64)
     found = np.full((3, table.shape[2]), np.nan)
     with np.errstate(all="ignore"):
+        # A parameter that never moves, or is not finite, has no number: arviz-stats would warn or give one.
         moves = np.isfinite(np.ptp(table, axis=(0, 1))) & (np.ptp(table, axis=(0, 1)) > 0)
         if table.shape[1] >= LEAST_DRAWS and moves.any():
             own = table[:, :, moves]

@@ -30,7 +30,7 @@ from scipy.special import erfcx, exp1, ndtri
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.bayes import sampler
 from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise
-from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Effort, Sampled
+from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Sampled
 from metacog_pipeline.stats.bayes.single import (
     FAR,
     HAZARD,
@@ -62,19 +62,16 @@ LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
 class GroupPosterior(Sampled):
     """The posterior of a group.
 
-    Further statuses: ``"few_subjects"`` (a population needs two); ``"undefined_type1"`` (no subject has trials of both
-    classes); ``"unidentified"`` (K = 1, or no subject uses two ratings with a response). Draws: those of ``HYPER``; of each
-    subject ``d1``, ``c1``, ``m_ratio``, ``meta_d``, and criteria ``t2c_rs1``, ``t2c_rs2``, ascending. Diagnostics:
-    ``m_ratio[3]`` and ``t2c_rs1[3,2]`` for the third subject (subjects and criteria count from 1).
+    Further statuses: ``"few_subjects"`` (a population needs two); ``"undefined_type1"``, ``"unidentified"`` where they hold
+    of every subject. Draws: those of ``HYPER``; of each subject ``d1``, ``c1``, ``m_ratio``, ``meta_d``, and criteria
+    ``t2c_rs1``, ``t2c_rs2``, ascending. ``m_ratio[3]``, ``t2c_rs1[3,2]``: of the third subject, both counted from 1.
     """
 
     n: float  # trials of all subjects
     subjects: int
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, sd, median, intervals, errors and diagnostics by scalar parameter, and of ``efficiency``,
-        exp(mu_log_m).
-        """
+        """Return the summary of each scalar parameter, and of ``efficiency``, exp(mu_log_m)."""
         if not self.converged:
             return {}
         draws = {**self.draws, "efficiency": np.exp(self.draws["mu_log_m"])}
@@ -93,31 +90,31 @@ class GroupPosterior(Sampled):
 
 
 def bayes_metad_group(
-    table: Counts, *, seed: int, label: str = "", draws: int = DRAWS,
-    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = sampler.LEAST_ESS,
-) -> GroupPosterior:  # fmt: skip
+    table: Counts, *, seed: int, label: str = "", draws: int = DRAWS, rounds: int = ROUNDS
+) -> GroupPosterior:
     """Return the posterior of a group: ``table`` has one subject per cell, not padded, all on one scale of ratings.
 
     Parameters and errors are those of `bayes_metad`; more draws than fit into memory are a ValueError too.
     """
     sampler.require_raw(table)
-    seed, effort = whole("seed", seed), Effort(draws, chains, warmup, rounds, least_ess)
+    seed = whole("seed", seed)
     n, subjects = float(table.n.sum()), table.cells
     status, reason = _hopeless(table)
     if status:
         return GroupPosterior(status=status, reason=reason, n=n, subjects=subjects)
     model = group_model(table.n_s1, table.n_s2)
-    most = chains * draws * 2 ** (rounds - 1) * model.dim
+    most = CHAINS * draws * 2 ** (rounds - 1) * model.dim
     if most > LARGEST_DRAWS:
         raise ValueError(
-            f"{chains} chains of up to {draws * 2 ** (rounds - 1)} draws in {model.dim} dimensions do not fit into "
-            "memory: ask for fewer draws, chains or rounds"
+            f"{CHAINS} chains of up to {draws * 2 ** (rounds - 1)} draws in {model.dim} dimensions do not fit into "
+            "memory: ask for fewer draws or rounds"
         )
     kind = ("group", model.ratings_given.shape, True)
     stream = sampler.random_stream(seed, label, kind, model.ratings_given)
     found = sampler.sample_until_sure(
-        model, _starts(model, chains, stream), stream, effort, read=model.parameters, shorter=True
-    )
+        model, _starts(model, stream), stream, draws=draws, warmup=WARMUP, rounds=rounds, read=model.parameters,
+        shorter=True,
+    )  # fmt: skip
     return GroupPosterior(**found, n=n, subjects=subjects)
 
 
@@ -136,13 +133,13 @@ def _hopeless(table: Counts) -> tuple[str, str]:
     return "", ""
 
 
-def _starts(model: GroupModel, chains: int, stream: np.random.SeedSequence) -> Floats:
+def _starts(model: GroupModel, stream: np.random.SeedSequence) -> Floats:
     """Return starts about the subjects' point estimates, wider than the posterior in every coordinate."""
     scale = np.full(model.dim, 0.15)  # twice that is drawn
     scale[: len(HYPER)] = 0.3
     first = len(HYPER) + 2 * model.subjects
     scale[first : first + model.subjects] = 0.5
-    return sampler.overdispersed(model, model.guess(), np.diag(scale), chains, stream.spawn(1)[0])
+    return sampler.overdispersed(model, model.guess(), np.diag(scale), CHAINS, stream.spawn(1)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +169,7 @@ class GroupModel:
         return len(HYPER) + (3 + 2 * (self.ratings - 1)) * self.subjects
 
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log density (up to a constant), ``(points,)``, and gradient of points ``(points, dim)``; -inf or NaN
-        far outside.
-        """
+        """Return log density (up to a constant), ``(points,)``, and gradient of ``points`` ``(points, dim)``."""
         hyper, d1, c1, z, logs = self._split(points)
         mu_c2, log_c2, mu_m, log_m = hyper[-4:]
         sigma_m = np.exp(log_m)
@@ -259,8 +254,7 @@ class GroupModel:
 
     def guess(self) -> Floats:
         """Return a point near the mass: every subject's own point estimates and their spread, M-ratio 1."""
-        own = [SubjectModel(self.ratings_given[..., i]).guess() for i in range(self.subjects)]
-        table = np.array(own)
+        table = np.array([SubjectModel(self.ratings_given[..., i]).guess() for i in range(self.subjects)])
         c1, d1, logs = table[:, 0], table[:, 1], table[:, 3:]
         cuts = np.cumsum(np.exp(logs.reshape(self.subjects, 2, -1)), axis=2).mean()
         last = [cuts, np.log(0.7), -0.1, np.log(0.3)]
@@ -308,9 +302,7 @@ def product_prior(log_sigma: Floats) -> tuple[Floats, Floats]:
 def _population_part(
     rows: Floats, a: Floats, mean: Floats, log_sigma: Floats, slope: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the log density of u ``(subjects, points)``, and slopes of everything in u, the mean and log σ; ``slope``
-    is that of the likelihood in x = mean + σ^(1-a) (u - a mean).
-    """
+    """Return the log density of u ``(subjects, points)``, and slopes in u, the mean and log σ; ``slope`` is that in x."""
     stretch, sigma = np.exp((1 - a) * log_sigma), np.exp(a * log_sigma)
     apart = rows - a * mean
     scaled = apart / sigma

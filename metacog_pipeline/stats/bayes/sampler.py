@@ -1,15 +1,15 @@
 """A gradient sampler that moves many chains at once, where they start, and what they must pass to give numbers.
 
-Hamiltonian Monte Carlo over arrays: every chain takes the same number of leapfrog steps, so one call of the density
-serves all of them. What is tuned is tuned on all chains together while warming up and is fixed afterwards.
+Hamiltonian Monte Carlo: every chain takes the same number of leapfrog steps, so one call of the density serves all of them.
+What is tuned is tuned on all chains together while warming up and is fixed afterwards.
 
 - Starts: twice as wide as the normal approximation at the mode.
 - Metric: the dense covariance of all chains over a window, four windows, the first metric from the starts.
 - Step size: dual averaging of log step to the wanted mean acceptance (Hoffman & Gelman 2014, *JMLR* 15).
 - Trajectory length: gradient ascent on the change of the squared norm between both ends of a trajectory
   (ChEES: Hoffman, Radul & Sountsov 2021, *AISTATS*); each iteration draws 0.5 to 1.5 times that length.
-- Gate: **every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on from
-  where they are, tuned again, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
+- Gate: **every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on,
+  tuned again, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
-from metacog_pipeline.stats.bayes.diagnostics import Diagnostic, Draws, diagnose
+from metacog_pipeline.stats.bayes.diagnostics import LEAST_DRAWS, Diagnostic, Draws, diagnose
 from metacog_pipeline.stats.counts import Counts
 
 Evaluated = tuple[Floats, Floats]  # log density and gradient
@@ -69,9 +69,7 @@ LONGEST = 2.0  # a step of Newton's method, in any coordinate
 class Sampled:
     """What the chains of a model gave."""
 
-    # ``"converged"``; ``"not_converged"``; or why the data cannot speak. All but the first come with a reason and without
-    # numbers
-    status: str
+    status: str  # or why there are no numbers: the chains did not converge, or the data cannot speak
     reason: str = ""
     draws: Draws = field(default_factory=dict)  # by name, ``(chains, draws, …)``; empty unless converged
     #: R̂ and effective sample sizes of every scalar parameter; also of a run that has not converged.
@@ -87,38 +85,18 @@ class Sampled:
 class Chains:
     """Chains ready to be drawn from."""
 
-    # position, value, gradient: where the chains are: (chains, dim), the log density (chains,) and its gradient
-    position: Floats
-    value: Floats
+    position: Floats  # (chains, dim)
+    value: Floats  # the log density there, (chains,), and its gradient
     gradient: Floats
     factor: Floats  # lower triangle L of the metric: L Lᵀ approximates the covariance of the target
-    step: float  # step, length: leapfrog step and mean trajectory length in units of the metric
+    step: float  # leapfrog step and mean trajectory length in units of the metric
     length: float
-    rng: np.random.Generator  # the stream everything is drawn from
+    rng: np.random.Generator
     gradients: int = 0  # calls of the density so far, each over all chains
 
     def bound_length(self) -> None:
         """Keep the mean length between one leapfrog step and the most."""
         self.length = min(max(self.length, self.step), self.step * MOST_STEPS / JITTER[1])
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How long to sample: kept draws a chain, chains, and iterations for tuning in the first of so many ``rounds``, each of
-    twice the iterations; and what bulk and tail effective sample sizes must exceed.
-    """
-
-    draws: int
-    chains: int
-    warmup: int
-    rounds: int
-    least_ess: float = LEAST_ESS
-
-    def __post_init__(self) -> None:
-        for name, least in (("draws", 4), ("chains", 4), ("warmup", 0), ("rounds", 1)):
-            whole(name, getattr(self, name), least)
-        if not self.least_ess >= LEAST_ESS:
-            raise ValueError(f"least_ess is {self.least_ess}, below {LEAST_ESS:g}")
 
 
 def require_raw(table: Counts) -> None:
@@ -128,19 +106,22 @@ def require_raw(table: Counts) -> None:
 
 
 def sample_until_sure(
-    density: Density, starts: Floats, stream: np.random.SeedSequence, effort: Effort, *,
+    density: Density, starts: Floats, stream: np.random.SeedSequence, *, draws: int, warmup: int, rounds: int,
     read: Callable[[Floats], Draws], most_calls: float = math.inf, shorter: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Draw until every parameter passes, at most as often as ``effort`` says; return the fields of `Sampled`."""
+    """Draw until every parameter passes, in up to ``rounds`` rounds, each of twice the iterations; return the fields of
+    `Sampled`. ``shorter``: later rounds take shorter steps.
+    """
+    draws, rounds = whole("draws", draws, LEAST_DRAWS), whole("rounds", rounds, 1)
     calls, reason, found, diagnostics = 0, "", dict[str, Floats](), dict[str, Diagnostic]()
-    for times in (2**i for i in range(effort.rounds)):
+    for times in (2**i for i in range(rounds)):
         target = 1 - (1 - TARGET) / (times if shorter else 1)
         seed = stream.spawn(1)[0]
-        tuned = warm_up(density, starts, seed=seed, warmup=effort.warmup * times, target=target)
-        found = dict(read(draw(density, tuned, effort.draws * times)))
+        tuned = warm_up(density, starts, seed=seed, warmup=warmup * times, target=target)
+        found = dict(read(draw(density, tuned, draws * times)))
         starts = tuned.position
         diagnostics = diagnose(found)
-        reason = doubt(diagnostics, effort.least_ess)
+        reason = doubt(diagnostics)
         calls += tuned.gradients
         if not reason or calls > most_calls:
             break
@@ -149,14 +130,14 @@ def sample_until_sure(
     return {"status": CONVERGED, "draws": found, "diagnostics": diagnostics}
 
 
-def doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float = LEAST_ESS) -> str:
+def doubt(diagnostics: Mapping[str, Diagnostic]) -> str:
     """Return which parameter fails first and by what, or an empty string. NaN fails."""
     for name, row in diagnostics.items():
         if not row.rhat < LARGEST_RHAT:
             return f"R-hat of {name} is {row.rhat:.3f}, not below {LARGEST_RHAT}"
         for kind, size in (("bulk", row.ess_bulk), ("tail", row.ess_tail)):
-            if not size > least_ess:
-                return f"{kind} ESS of {name} is {size:.0f}, not above {least_ess:g}"
+            if not size > LEAST_ESS:
+                return f"{kind} ESS of {name} is {size:.0f}, not above {LEAST_ESS:g}"
     return ""
 
 
@@ -168,10 +149,7 @@ def random_stream(
 
 
 def mode(density: Density, start: Floats) -> tuple[Floats, Floats]:
-    """Return a mode near ``start`` ``(dim,)``, and L with L Lᵀ the inverse curvature there (at least ``dim`` wide).
-
-    Directions in which the density is flat get the largest standard deviation allowed, 3.
-    """
+    """Return a mode near ``start`` ``(dim,)``, and L with L Lᵀ the inverse curvature there (at least ``dim`` wide)."""
     point = start
     with np.errstate(all="ignore"):
         for _ in range(ITERATIONS):
@@ -195,12 +173,10 @@ def mode(density: Density, start: Floats) -> tuple[Floats, Floats]:
 def overdispersed(
     density: Density, centre: Floats, factor: Floats, chains: int, seed: int | np.random.SeedSequence
 ) -> Floats:
-    """Return ``chains`` starts about ``centre``, twice as wide as the normal approximation, shape ``(chains, dim)``.
-
-    A start far below the mode in log density (a wall the normal approximation does not know) is moved towards the centre.
-    """
+    """Return ``chains`` starts about ``centre``, twice as wide as the normal approximation, ``(chains, dim)``."""
     offsets = SPREAD * resampling.generator(seed).standard_normal((chains, len(centre))) @ factor.T
     with np.errstate(all="ignore"):
+        # Far below the mode is a wall the normal approximation does not know: such starts move towards the centre.
         lowest = float(density(centre[None])[0][0]) - 5 * len(centre) - 20
         for _ in range(60):
             value, gradient = density(centre + offsets)
@@ -213,13 +189,8 @@ def overdispersed(
 
 @np.errstate(all="ignore")
 def warm_up(
-    density: Density,
-    starts: Floats,
-    *,
-    seed: int | np.random.SeedSequence,
-    warmup: int,
-    target: float = TARGET,
-) -> Chains:
+    density: Density, starts: Floats, *, seed: int | np.random.SeedSequence, warmup: int, target: float = TARGET
+) -> Chains:  # fmt: skip
     """Tune chains on ``density`` over ``warmup`` iterations, from ``starts`` ``(chains, dim)``, and return them."""
     chains = Chains(
         starts.copy(), *density(starts), _factor(starts), step=FIRST_STEP, length=FIRST_LENGTH,
@@ -250,10 +221,7 @@ def warm_up(
 
 @np.errstate(all="ignore")
 def draw(density: Density, chains: Chains, draws: int) -> Floats:
-    """Move tuned chains on and return their next ``draws`` positions, shape ``(chains, draws, dim)``.
-
-    Nothing is tuned here; calling twice continues the same chains.
-    """
+    """Move tuned chains on and return their next ``draws`` positions, ``(chains, draws, dim)``."""
     kept = np.empty((len(chains.position), draws, chains.position.shape[1]))
     for t in range(draws):
         _move(density, chains)

@@ -36,7 +36,7 @@ from scipy.special import erfcx, ndtri
 from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
 from metacog_pipeline.stats.bayes import sampler
 from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise, with_ratios
-from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Effort, Sampled
+from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Sampled
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import RATIO_UNSTABLE
@@ -51,8 +51,7 @@ CHAINS = 64
 WARMUP = 200
 DRAWS = 500
 ROUNDS = 4
-# No further round once the density was called this often (64 chains a call): a posterior that needs more is said not to
-# have converged instead of keeping its caller waiting.
+# No further round once the density was called this often: a posterior that needs more has not converged.
 MOST_CALLS = 30_000
 NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
@@ -71,30 +70,25 @@ class Posterior(Sampled):
     conditional: bool  # whether meta-d is one parameter a response
 
     def summary(self) -> dict[str, Summary]:
-        """Return mean, sd, median, intervals, errors and diagnostics by parameter, criteria as ``t2c_rs1[1]``; empty
-        unless converged.
-
-        Where every ratio is positive, ``log_m_ratio`` is there too.
-        """
+        """Return the summary of each parameter, criteria as ``t2c_rs1[1]``; empty unless converged."""
         if not self.converged:
             return {}
         draws, known = dict(self.draws), dict(self.diagnostics)
         for name in [name for name in draws if name.startswith("m_ratio")]:
+            # The logarithm exists where no draw of the ratio is 0 or below.
             if bool((draws[name] > 0).all()):
                 draws[f"log_{name}"] = np.log(draws[name])
                 known[f"log_{name}"] = known[name]  # ranks are the same on both scales
         return summarise(draws, known)
 
     def estimates(self) -> dict[str, Estimate]:
-        """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff``: posterior mean, 2.5 % and 97.5 % quantiles.
-
-        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``.
-        """
+        """Return ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_diff``: posterior mean, 2.5 % and 97.5 % quantiles."""
         sides = ("_rs1", "_rs2") if self.conditional else ("",)
         names = ["d1", "c1", *(f"{name}{side}" for side in sides for name in ("meta_d", "m_ratio", "m_diff"))]
         n = int(self.n)
         if not self.converged:
             return {name: unavailable(n, METHOD, self.status) for name in names}
+        # A mean of ratios whose denominator has either sign may be any number.
         above = self.draws["d1"] > 0
         unstable = bool(above.any() and not above.all())
         found = {}
@@ -106,23 +100,21 @@ class Posterior(Sampled):
 
 
 def bayes_metad(
-    table: Counts, *, conditional: bool = False, seed: int, label: str = "", draws: int = DRAWS,
-    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = sampler.LEAST_ESS,
+    table: Counts, *, conditional: bool = False, seed: int, label: str = "", draws: int = DRAWS, rounds: int = ROUNDS
 ) -> Posterior:  # fmt: skip
     """Return the posterior of one cell, ``table``, not padded: the model needs no correction.
 
     conditional: one meta-d a response instead of one for both.
     seed, label: 0 or more, and a name of the cell; with the counts they determine the random numbers.
-    draws, chains, warmup: kept iterations a chain, chains, and iterations for tuning in the first round.
-    rounds, least_ess: how often sampling may be tried, each time with twice the iterations; what bulk and tail effective
-        sample sizes must exceed, 400 or more.
+    draws, rounds: kept iterations of each of 64 chains, and how often they may be drawn, each time twice as many.
+    Anything else than one unpadded cell, or fewer than four draws, is a ValueError.
 
     >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
     >>> found = bayes_metad(table, seed=1)
     >>> found.status, 0.5 < found.estimates()["m_ratio"].value < 1
     ('converged', True)
     """
-    seed, effort = whole("seed", seed), Effort(draws, chains, warmup, rounds, least_ess)
+    seed = whole("seed", seed)
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
     sampler.require_raw(table)
@@ -139,15 +131,11 @@ def bayes_metad(
     stream = sampler.random_stream(seed, label, kind, model.ratings_given)
     smooth, _ = sampler.mode(replace(model, floor=NO_FLOOR), model.guess())
     centre, factor = sampler.mode(model, smooth)
-    starts = sampler.overdispersed(model, centre, factor, chains, stream.spawn(1)[0])
+    starts = sampler.overdispersed(model, centre, factor, CHAINS, stream.spawn(1)[0])
     found = sampler.sample_until_sure(
-        model,
-        starts,
-        stream,
-        effort,
-        read=lambda kept: with_ratios(model.parameters(kept)),
-        most_calls=MOST_CALLS,
-    )
+        model, starts, stream, draws=draws, warmup=WARMUP, rounds=rounds,
+        read=lambda kept: with_ratios(model.parameters(kept)), most_calls=MOST_CALLS,
+    )  # fmt: skip
     return Posterior(**found, n=n, conditional=conditional)
 
 
@@ -185,9 +173,7 @@ class SubjectModel:
         return 3 + self.conditional + 2 * (self.ratings - 1)
 
     def __call__(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return log density (up to a constant), ``(points,)``, and gradient of points ``(points, dim)``; -inf or NaN
-        far outside.
-        """
+        """Return log density (up to a constant), ``(points,)``, and gradient of ``points`` ``(points, dim)``."""
         counts = self.ratings_given[..., None]
         c1, d1, meta, logs = self.split(points)
         widths = np.exp(logs)
@@ -233,9 +219,7 @@ class SubjectModel:
         return rows[0], rows[1], rows[2 : 2 + n_meta], logs
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
-        """Return the parameters of points ``(..., dim)`` by name, cuts ascending on the axis on which the means are
-        ∓meta-d/2.
-        """
+        """Return the parameters of points ``(..., dim)`` by name, cuts ascending: the means are ∓meta-d/2."""
         shape = points.shape[:-1]
         c1, d1, meta, logs = self.split(points.reshape(-1, self.dim))
         offsets = TOL + np.cumsum(np.exp(logs), axis=1)

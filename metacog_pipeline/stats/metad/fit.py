@@ -19,7 +19,7 @@ from metacog_pipeline.stats.metad.likelihood import (
     collapse,
     problem_of,
     restore,
-)  # fmt: skip
+)
 from metacog_pipeline.stats.metad.search import largest_gradient, search, solve_tridiagonal
 from metacog_pipeline.stats.type1 import Texts, Type1, type1, unit
 
@@ -60,48 +60,39 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class MetaD:
-    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless stated otherwise."""
+    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless stated otherwise.
 
-    # a key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
-    # what they are (±inf, 0), and ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range
-    status: Texts
-    # d1, c1 and da: type-1 sensitivity and criterion in standard deviations of S1, and in root-mean-square units
-    d1: Floats
+    Numbers are NaN where the status is not ``"ok"``, with two exceptions: type-1 measures are what they are (±inf, 0), and
+    ``"boundary"`` gives meta-d', likelihood and criteria at the end of the range.
+    """
+
+    status: Texts  # a key of ``REASONS``
+    d1: Floats  # type-1 sensitivity and criterion in standard deviations of S1; da in root-mean-square units
     c1: Floats
     da: Floats
-    # meta_d1, meta_da, m_ratio and m_diff: meta-d' in either unit, -10 .. 10 (meta_d1); meta_d1 / d1; meta_da - da
-    meta_d1: Floats
+    meta_d1: Floats  # meta-d' in either unit, -10 .. 10 (meta_d1)
     meta_da: Floats
-    m_ratio: Floats
-    m_diff: Floats
-    # meta_c1, t2c_rs1 and t2c_rs2: type-1 criterion of the meta-d' model, meta_d1 · c1 / d1. ``(cells, K - 1)``:
-    # type-2 criteria from left to right on the axis whose zero is midway between the means; an unused rating has width
-    # 0, and one outside the last used is bounded by ±inf
-    meta_c1: Floats
+    m_ratio: Floats  # meta_d1 / d1
+    m_diff: Floats  # meta_da - da
+    meta_c1: Floats  # type-1 criterion of the meta-d' model, meta_d1 · c1 / d1
+    # ``(cells, K - 1)``: type-2 criteria from left to right on the axis whose zero is midway between the means; an unused
+    # rating has width 0, and one outside the last used is bounded by ±inf
     t2c_rs1: Floats
     t2c_rs2: Floats
-    # log_likelihood and gradient: without the multinomial constant; largest absolute derivative per trial at the solution
-    log_likelihood: Floats
-    gradient: Floats
-    # se_meta_d, se_meta_d_total, se_m_ratio and se_m_diff: standard error of meta_da from the observed information
-    # with d1 and c1 taken as known; the others hold the uncertainty of d1 and c1 too (two stages, delta method)
-    se_meta_d: Floats
-    se_meta_d_total: Floats
+    log_likelihood: Floats  # without the multinomial constant
+    gradient: Floats  # largest absolute derivative per trial at the solution
+    se_meta_d: Floats  # of meta_da from the observed information, d1 and c1 taken as known
+    se_meta_d_total: (
+        Floats  # this and the next hold the uncertainty of d1 and c1 too (two stages, delta method)
+    )
     se_m_ratio: Floats
     se_m_diff: Floats
-    # counts, n, pad and s: ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and
-    # confidence; trials, with what was padded; what was added to each count; sd(S1) / sd(S2)
-    counts: Floats
-    n: Floats
-    pad: float
-    s: Floats
-    rs1: Conditional | None = None  # rs1, rs2: response-conditional fits, or None where none were asked for
+    counts: Floats  # ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong), confidence
+    n: Floats  # trials, with what was padded
+    pad: float  # what was added to each count
+    s: Floats  # sd(S1) / sd(S2)
+    rs1: Conditional | None = None  # response-conditional fits, where they were asked for
     rs2: Conditional | None = None
-
-    @property
-    def cells(self) -> int:
-        """Number of cells."""
-        return len(self.status)
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -110,18 +101,13 @@ class MetaD:
         return ok
 
     @property
-    def reason(self) -> list[str]:
-        """Why a cell has no estimate, in words; empty where it has one."""
-        return [REASONS[str(name)] for name in self.status]
-
-    @property
     def withheld(self) -> list[str]:
         """Why a cell's number is not to be shown, padded or not: its own counts do not bear one, or its status."""
         raw = np.maximum(self.counts - self.pad, 0.0)
         raw[raw < identifiability.ROUNDING] = 0.0
         right, wrong = (raw[:, row].transpose(2, 0, 1) for row in (0, 1))
         why = identifiability.reasons(right, wrong)
-        return [first or second for first, second in zip(why, self.reason, strict=True)]
+        return [first or REASONS[name] for first, name in zip(why, self.status.tolist(), strict=True)]
 
 
 def fit_metad(
@@ -174,8 +160,7 @@ class _Cells:
     def solved(self, side: int | None = None) -> tuple[dict[str, Floats], Texts]:
         """Search all cells of status ``"ok"``, over both responses or one ``side``: numbers, the cell last, and status.
 
-        variance is that of meta_d with d and c known, by_theta its derivative by c / d; NaN where there is nothing to
-        report.
+        variance is that of meta_d with d and c known, by_theta its derivative by c / d; NaN where there is nothing.
         """
         sides = slice(None) if side is None else slice(side, side + 1)
         enough = self.collapsed.used[sides].max(axis=0) > 1
@@ -230,11 +215,9 @@ def _zero(table: Counts, first: Type1) -> Mask:
 def sensitivity(
     problem: Problem, here: Evaluation, x: Floats, n: Floats, side: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the variance of meta-d' (sd of S1) with d and c known, and ∂m/∂θ, at the maximum ``x`` of ``n`` trials.
-
-    The observed information of meta-d', the type-2 criteria profiled out, is the Schur complement of the negative Hessian.
-    d and c act on m through θ = c / d alone; ∂m/∂θ follows from the implicit-function theorem.
-    """
+    """Return the variance of meta-d' (sd of S1) with d and c known, and ∂m/∂θ, at the maximum ``x`` of ``n`` trials."""
+    # The observed information of meta-d', the criteria profiled out, is the Schur complement of the negative Hessian.
+    # d and c act on m through θ = c / d alone; ∂m/∂θ follows from the implicit-function theorem.
     # The criterion moves the means of response S1 up and those of S2 down, both rows alike.
     turn = np.array([1.0, -1.0])[slice(None) if side is None else slice(side, side + 1), None, None]
     sigma = problem.sigma

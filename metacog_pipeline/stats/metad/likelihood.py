@@ -48,23 +48,19 @@ _LEAST = 1e-140
 class Problem:
     """Likelihoods of many cells."""
 
-    # (S, 2, K, C): share of the cell's trials by side, row (correct, wrong) and used rating, lowest first
-    counts: Floats
-    # slope, sigma: (S, 2, C): mean of each row per unit of x, and its inverse standard deviation
-    slope: Floats
-    sigma: Floats
-    # (S, K, C): places at the end that no rating takes, because the cell used fewer ratings on this side
-    inactive: Mask
+    counts: Floats  # (S, 2, K, C): share of the cell's trials by side, row and used rating, lowest first
+    slope: Floats  # (S, 2, C): mean of each row per unit of x
+    sigma: Floats  # (S, 2, C): its inverse standard deviation
+    inactive: Mask  # (S, K, C): places at the end that no rating takes: the cell used fewer on this side
     # (C,): meta-d' = unit · x. It is 1, but for |c| > |d| it is |d / c|: as d goes to 0 the means stay regular
     unit: Floats
-    total: Floats  # total, pull: (S, 2, C): sums of counts over ratings, and slope times sigma
-    pull: Floats
+    total: Floats  # (S, 2, C): sums of counts over ratings
+    pull: Floats  # (S, 2, C): slope times sigma
 
     @property
     def bound(self) -> Floats:
         """Largest |x|, ``(C,)``: that of |meta-d'| = 10."""
-        bound: Floats = LARGEST_META_D / self.unit
-        return bound
+        return np.asarray(LARGEST_META_D / self.unit)
 
     def take(self, cells: Mask | Ints) -> Problem:
         """Return the problem of the chosen cells."""
@@ -73,10 +69,8 @@ class Problem:
     def side(self, index: int) -> Problem:
         """Return the problem of one response side alone."""
         one = slice(index, index + 1)
-        return Problem(
-            self.counts[one], self.slope[one], self.sigma[one], self.inactive[one], self.unit,
-            self.total[one], self.pull[one],
-        )  # fmt: skip
+        parts = {name: getattr(self, name)[one] for name in Problem.__slots__ if name != "unit"}
+        return Problem(unit=self.unit, **parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +83,7 @@ class Collapsed:
     @property
     def used(self) -> Ints:
         """Number of used ratings, ``(2, C)``."""
-        used: Ints = self.rank[:, -1]
-        return used
+        return self.rank[:, -1]
 
 
 def by_side(table: Counts) -> Floats:
@@ -111,13 +104,11 @@ def collapse(counts: Floats) -> Collapsed:
 
 
 def restore(edges: Floats, rank: Ints) -> Floats:
-    """Return the K - 1 edges between all original ratings from those between the used ones, ``(S, K - 1, C)``.
-
-    A deleted rating has width 0 (its edge is its inner neighbour's); outside the last used rating the edge is ∞.
-    """
+    """Return the K - 1 edges between all original ratings from those between the used ones, ``(S, K - 1, C)``."""
     sides, _, cells = edges.shape
     zero, far = np.zeros((sides, 1, cells)), np.full((sides, 1, cells), np.inf)
     ladder = np.concatenate([zero, edges, far], axis=1)
+    # A deleted rating has width 0 (its edge is its inner neighbour's); outside the last used rating the edge is ∞.
     place = rank[:, :-1]
     found = np.take_along_axis(ladder, place, axis=1)
     return np.where(place == rank[:, -1:], np.inf, found)
@@ -143,17 +134,14 @@ class Evaluation:
     """Value and derivatives at one point per cell; e_k is the edge above rating k."""
 
     value: Floats  # (C,): log likelihood per trial
-    gradient_x: Floats  # gradient_x, curvature_x: (C,): first and second derivative by x
+    gradient_x: Floats  # (C,): first and second derivative by x
     curvature_x: Floats
-    # gradient_e, diagonal, mixed: (S, K - 1, C): first derivative by the edges, second, and mixed with x
-    gradient_e: Floats
+    gradient_e: Floats  # (S, K - 1, C): first derivative by the edges, second, and mixed with x
     diagonal: Floats
     mixed: Floats
     beside: Floats  # (S, K - 2, C): second derivatives by neighbouring edges
-    # row_sum, row_curvature: (S, 2, C) and (S, 2, K, C): Σ_k ∂ℓ/∂u_k, and Σ_j ∂²ℓ/∂u_k ∂u_j, of each row: what
-    # derivatives by other parameters are made from
-    row_sum: Floats
-    row_curvature: Floats
+    row_sum: Floats  # (S, 2, C): Σ_k ∂ℓ/∂u_k of each row
+    row_curvature: Floats  # (S, 2, K, C): Σ_j ∂²ℓ/∂u_k ∂u_j of each row
     width: Floats  # (S, K - 1, C): distances between edges
 
 

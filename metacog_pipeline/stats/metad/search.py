@@ -190,10 +190,8 @@ def _choose(better: Mask, there: Evaluation, here: Evaluation) -> Evaluation:
 
 
 def start(problem: Problem, x: Floats) -> Floats:
-    """Return log distances between edges that fit the observed shares at ``x`` ``(C,)``, shape ``(S, K - 1, C)``.
-
-    Each row alone would put its edges at its own quantiles; the edges are the mean of the two, by their trials.
-    """
+    """Return log distances between edges that fit the observed shares at ``x`` ``(C,)``, shape ``(S, K - 1, C)``."""
+    # Each row alone would put its edges at its own quantiles; the edges are the mean of the two, by their trials.
     mean = problem.slope * x
     counts = problem.counts + _LEAST_SHARE * ~problem.inactive[:, None]
     beyond = np.cumsum(counts[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -249,9 +247,7 @@ def _rises_elsewhere(problem: Problem, x: Floats, value: Floats) -> Mask:
 
 
 def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
-    """Return the global maximum of each cell from its profile on a grid, and the highest value met on the way; where no
-    climb converges and the end of the range is as high as any point, the maximum is the end itself.
-    """
+    """Return the global maximum of each cell from its profile on a grid, and the highest value met on the way."""
     cells = len(problem.unit)
     grid = np.sinh(np.linspace(-1, 1, GRID)[:, None] * np.arcsinh(problem.bound))
     grid[0], grid[-1] = -problem.bound, problem.bound
@@ -269,7 +265,8 @@ def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
         low, high = along.x[from_peak[stuck] - cells], along.x[from_peak[stuck] + cells]
         again.put(stuck, bisect(top.take(stuck), low, high), np.arange(len(stuck)))
     value = evaluate(top, again.x, again.log_width).value
-    # On a level stretch that runs to the end a climb may stop anywhere: the end counts as higher.
+    # On a level stretch that runs to the end a climb may stop anywhere: the end counts as higher, and is the maximum where
+    # no climb converges.
     end = np.maximum(height[0], height[-1]) + LEVEL
     value[~again.converged | ~(value > end[where])] = -np.inf
     best = along.of(np.where(height[0] > height[-1], 0, GRID - 1) * cells + np.arange(cells))

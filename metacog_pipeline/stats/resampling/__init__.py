@@ -5,8 +5,8 @@ with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their 
 clusters; `products` draws the same ones for many respondents.
 
 With discrete outcomes a cluster is its counts over cells (say, confidence level × correct). Drawing n clusters is drawing a
-multinomial over the distinct count vectors. The generator is NumPy's PCG64. The order in which a kernel asks for numbers is
-part of every published interval: blocks of any size give the same bytes as one call.
+multinomial over the distinct count vectors. The order in which NumPy's PCG64 is asked for numbers is part of every
+interval: blocks of any size give the same bytes as one call.
 
 Where more than 5 % of the resamples have no value there is neither an interval nor a p (`usable`). Sources: Efron &
 Tibshirani (1993), *An Introduction to the Bootstrap*, ch. 13 (percentiles) and 16 (tests); Davison & Hinkley, eq. 4.11.
@@ -41,9 +41,8 @@ class Patterns:
 
     counts: Ints  # (P, C): observations of one item of pattern p in cell c
     weights: Ints  # (P,): number of items of each pattern, above 0
-    matrix: Floats = field(
-        init=False, repr=False
-    )  # counts as floats: integers are multiplied many times slower
+    #: counts as floats: integers are multiplied many times slower
+    matrix: Floats = field(init=False, repr=False)
     #: (P,): the cell of each pattern where every item is one observation, else None.
     place: Ints | None = field(init=False, repr=False)
 
@@ -123,10 +122,7 @@ def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
 
 
 def stream(*names: object) -> int:
-    """Return the seed of ``names`` (JSON values): who draws, the seed of the study, and what is drawn.
-
-    It is the first 48 bits of the SHA-256 of the names as canonical JSON. Nothing else in the package makes a seed.
-    """
+    """Return the seed of ``names`` (JSON values): 48 bits of their SHA-256. Nothing else in the package makes a seed."""
     listed = json.dumps([*names], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return int(hashlib.sha256(listed.encode("ascii")).hexdigest()[:12], 16)
 
@@ -154,10 +150,7 @@ def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
 
 
 def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
-    """Draw clusters by their distinct count vectors: totals ``(n_draws, C)`` of the ``table``.
-
-    The order of its patterns is part of the ``stream``.
-    """
+    """Draw clusters by their distinct count vectors, in the order of the ``table``: totals ``(n_draws, C)``."""
     n_draws, rng, n = whole("n_draws", n_draws, 1), generator(stream), table.n_items
     if n == 0:
         return np.zeros((n_draws, table.counts.shape[1]))
@@ -190,10 +183,7 @@ def indices(n: int, n_draws: int, stream: Stream) -> Ints:
 
 
 def occurrences(drawn: Ints) -> Floats:
-    """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the other way.
-
-    Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
-    """
+    """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the quicker way."""
     counted = [np.bincount(row, minlength=drawn.shape[1]) for row in drawn]
     return np.array(counted, dtype=np.float64).reshape(drawn.shape)
 
@@ -203,6 +193,7 @@ def occurrences(drawn: Ints) -> Floats:
 Kind = Literal["percentile", "widened"]
 
 LEVEL = 0.95
+ENDS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
 # Half width of a 95 % interval of a normal distribution, in standard deviations.
 Z95 = 1.959963984540054
 #: Share of the resamples that need a value: with fewer there is no interval and no p.
@@ -242,14 +233,11 @@ def usable(draws: Floats) -> Floats | None:
 def interval(
     draws: Floats, value: float | None = None, kind: Kind = "percentile"
 ) -> tuple[float | None, float | None]:
-    """Return the central 95 % of ``draws`` ``(B,)``; a ``kind`` other than percentile needs the ``value``.
-
-    Both ends are None where more than 5 % of the draws have no value.
-    """
+    """Return the central 95 % of `usable` ``draws`` ``(B,)``, widened to hold ``value`` where ``kind`` says so."""
     known = usable(draws)
     if known is None:
         return None, None
-    low, high = _ends(known).tolist()
+    low, high = np.quantile(known, ENDS).tolist()
     if kind == "percentile":
         return low, high
     if value is None:
@@ -257,31 +245,10 @@ def interval(
     return min(low, value), max(high, value)
 
 
-def intervals(draws: Floats) -> Floats:
-    """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``: ``(rows, 2)``, NaN for None."""
-    ends = np.full((len(draws), 2), np.nan)
-    holes = ~np.isfinite(draws).all(axis=1)
-    if not holes.all() and draws.shape[1]:
-        ends[~holes] = _ends(draws[~holes])
-    for row in np.flatnonzero(holes):
-        known = usable(draws[row])
-        if known is not None:
-            ends[row] = _ends(known)
-    return ends
-
-
-def _ends(known: Floats) -> Floats:
-    ends = np.quantile(known, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=-1)
-    return np.asarray(np.moveaxis(ends, 0, -1))
-
-
 def from_draws(
     value: float, draws: Floats, n: int, method: str, status: str = OK, kind: Kind = "percentile"
 ) -> Estimate:
-    """Return ``value`` with the `interval` of its ``draws`` ``(B,)`` and their standard deviation as ``sem``.
-
-    ``n`` clusters were resampled; ``method``, ``status`` and ``kind`` are those of the estimate and its interval.
-    """
+    """Return ``value`` with the `interval` of its ``draws`` ``(B,)`` and their standard deviation as ``sem``."""
     known = usable(draws)
     if known is None:
         return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
@@ -291,8 +258,8 @@ def from_draws(
 def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     """Return the two-sided p of a difference, from its resamples ``draws`` ``(B,)``: ``2 (1 + k) / (1 + B)``.
 
-    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the
-    added 1 is the sample itself. Below 0.05 the percentile interval leaves out 0. None where more than 5 % have no value.
+    k is the smaller number of resamples on either side of 0, draws within ``tolerance`` of it counted on both; the added 1
+    is the sample itself. Below 0.05 the percentile interval leaves out 0. None where not `usable`.
     """
     known = usable(draws)
     if known is None:
@@ -302,9 +269,9 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
 
 
 def wald_p(statistic: float, df: int | None = None) -> float:
-    """Return the two-sided p of value / standard error: of the normal distribution, or of Student's t with ``df``.
+    """Return the two-sided p of value / standard error: normal, or Student's t with ``df``.
 
-    It has no floor and trusts the shape of the distribution far beyond what resamples show; whoever uses it names it.
+    It has no floor and trusts the shape of the distribution far beyond what resamples show: whoever uses it names it.
     """
     size = -abs(statistic)
     return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))
@@ -316,30 +283,16 @@ def difference(
     """Return a difference with interval (of this ``kind``), standard error and p from its ``draws`` ``(B,)``.
 
     A standard error up to ``tolerance`` leaves p 1 for a ``value`` as small, and None for any other. With ``wald`` p is
-    Wald's, for statistics of which thousands of resamples cost too much; the standard error is then the width of the
-    percentile interval / 3.92, which a few wild draws do not move.
+    Wald's, for statistics of which thousands of resamples cost too much.
     """
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
     low, high = interval(known, value, kind)
-    middle = _ends(known)
-    se = float(middle[1] - middle[0]) / (2 * Z95) if wald else float(known.std())
+    # A few wild draws move a standard deviation, and hardly the width of the percentile interval.
+    se = float(np.diff(np.quantile(known, ENDS))[0]) / (2 * Z95) if wald else float(known.std())
     if se <= tolerance:  # the same in every resample
         same = 1.0 if abs(value) <= tolerance else None
         return Difference(value, low, high, se, None, same, n, len(draws), wald)
     p = wald_p(value / se) if wald else p_value(known, tolerance)
     return Difference(value, low, high, se, value / se, p, n, len(draws), wald)
-
-
-def differences(
-    values: Sequence[float], draws: Floats, *, tolerance: float = 0.0, wald: bool = False
-) -> list[Difference]:
-    """Return the `difference` of each of ``values`` and row of ``draws`` ``(rows, B)``, with percentile intervals.
-
-    ``tolerance`` and ``wald`` are as there.
-    """
-    return [
-        difference(value, own, "percentile", tolerance=tolerance, wald=wald)
-        for value, own in zip(values, draws, strict=True)
-    ]

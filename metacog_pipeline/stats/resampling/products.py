@@ -1,8 +1,8 @@
 """Many respondents on the same drawn items: every pair of them from one matrix product.
 
 Items are drawn once for all respondents of an item set: how often each occurs in each resample, times the counts of all. A
-pair rests on the items that both answered: what one lacks is taken from the totals of the other. Its item set is what
-either answered, so that no result depends on who else was asked. All sums are of whole numbers and exact.
+pair rests on the items that both answered; its item set is what either answered, so that no result depends on who else was
+asked. All sums are of whole numbers and exact.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ class Side:
     n_items: int
     observed: Floats
     _sums: NDArray[np.floating[Any]]  # in single precision where exact: all respondents' are held at once
-    known: dict[str, Any] = field(
-        default_factory=dict, repr=False
-    )  # by name, for all pairs that share the side
+    #: By name, for all pairs that share the side.
+    known: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def drawn(self) -> Floats:
@@ -70,13 +69,12 @@ class Pair:
 
 def shared_draws(
     tables: ArrayLike, wanted: Iterable[tuple[int, int]], n_draws: int, stream: int | Sequence[int], *,
-    answered: ArrayLike | None = None, kept: int | None = None,
+    kept: int | None = None,
 ) -> Iterator[Pair]:  # fmt: skip
     """Yield the ``wanted`` pairs of respondents, by their places, over the same drawn items, by item set.
 
-    tables: shape ``(items, respondents, C)``: counts.
+    tables: shape ``(items, respondents, C)``: counts; whoever has none has not answered.
     n_draws, stream: number of resamples and their seed. Item sets of one size have the same resamples.
-    answered: shape ``(items, respondents)``: who answered what; by default whoever has any count.
     kept: how many of the resamples are given, the first ones; by default all.
 
     >>> right, wrong, nothing = [1, 0], [0, 1], [0, 0]
@@ -89,9 +87,7 @@ def shared_draws(
     if rows.ndim != 3:
         raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
     rows = counts("tables", rows.ravel()).reshape(rows.shape)
-    here: Rows = np.asarray((rows > 0).any(axis=2) if answered is None else answered, dtype=np.bool_)
-    if here.shape != rows.shape[:2]:
-        raise ValueError(f"answered has shape {here.shape}, tables {rows.shape}")
+    here: Rows = (rows > 0).any(axis=2)
     by_items: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
     packed = np.packbits(here, axis=0).T.copy()
     for i, j in wanted:
@@ -109,10 +105,8 @@ def _pairs(
     """Yield the ``wanted`` pairs on one item set; ``weights`` ``(B, items)``: how often each item is in each resample."""
     places = sorted({place for pair in wanted for place in pair})
     own, cells = tables[:, places], tables.shape[2]
-    drawn, observed = (
-        _sums(weights, own.reshape(len(own), len(places) * cells)),
-        own.sum(axis=0).astype(np.float64),
-    )
+    drawn = _sums(weights, own.reshape(len(own), len(places) * cells))
+    observed = own.sum(axis=0).astype(np.float64)
     whole = {
         place: Side(int(here[:, place].sum()), observed[k][None], drawn[:, k * cells : (k + 1) * cells])
         for k, place in enumerate(places)
@@ -128,10 +122,8 @@ def _pairs(
             if len(part) >= _MOST_SIDES:
                 part.clear()
             less = tables[lost, place].astype(np.float64)
-            less_drawn = weights[:, lost].astype(np.float64) @ less
-            part[key] = Side(
-                full.n_items - len(lost), full.observed - less.sum(axis=0), full.drawn - less_drawn
-            )
+            drawn_less = full.drawn - weights[:, lost].astype(np.float64) @ less
+            part[key] = Side(full.n_items - len(lost), full.observed - less.sum(axis=0), drawn_less)
         return part[key], len(lost)
 
     for i, j in wanted:
@@ -140,8 +132,7 @@ def _pairs(
 
 
 def products(weights: NDArray[Any], table: Ints) -> Floats:
-    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers, ``table`` ``(items,
-    C)``.
+    """Return totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers, ``table`` ``(items, C)``.
 
     >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]])).tolist()
     [[2.0, 0.0], [1.0, 3.0]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.diagnostics import Diagnostic
-from metacog_pipeline.stats.bayes.sampler import Effort, doubt, random_stream, require_raw
+from metacog_pipeline.stats.bayes.sampler import doubt, random_stream, require_raw
 from metacog_pipeline.stats.counts import counts, padded
 from tests.tables import every
 
@@ -42,10 +42,7 @@ def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else():
     assert len(found) == 5 and words(3, "a", ((2, 4), True), RATINGS.astype("float32")) == words(*usual)
 
 
-def test_padded_counts_and_a_wider_gate_are_refused():
+def test_padded_counts_are_refused():
     require_raw(counts(RATINGS, RATINGS[::-1]))
     with pytest.raises(ValueError, match="padded"):
         require_raw(padded(counts(RATINGS, RATINGS[::-1])))
-    for wider in (399.0, float("nan")):
-        with pytest.raises(ValueError, match="below 400"):
-            Effort(4, 4, 0, 1, wider)

@@ -101,7 +101,6 @@ def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
     assert np.isfinite(fit.m_ratio[fit.ok]).all()
     assert (np.abs(fit.meta_d1[fit.ok]) <= 10).all()
     assert (fit.gradient[fit.ok] < 1e-8).all()  # 1e9 answers beside one leave the last step an error of 1e-9
-    assert all(reason or ok for reason, ok in zip(fit.reason, fit.ok, strict=True))
     for side in (fit.rs1, fit.rs2):
         np.testing.assert_array_equal(np.isfinite(side.meta_da), side.status == "ok")
 
@@ -126,7 +125,6 @@ def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
 def test_degenerate_counts_are_named(n_s1, n_s2, status):
     fit = fit_metad(counts(n_s1, n_s2))
     assert fit.status[0] == status
-    assert (fit.reason[0] == "") == (status == "ok")
     if status not in ("ok", "boundary"):
         assert math.isnan(fit.meta_d1[0])
         assert math.isnan(fit.m_ratio[0])
