@@ -85,7 +85,7 @@ def _fit_counts(file: AnswerFile, sides: Sequence[str]) -> FittedTable:
         table = Counts(
             np.vstack([each.n_s1 for _, each in pairs]), np.vstack([each.n_s2 for _, each in pairs])
         )
-        found = confidence_fit.fit_cells(Cells([names for names, _ in pairs], table))
+        found = confidence_fit.fit_cells(Cells(table))
         right = table.hits + table.correct_rejections
         rarer = np.minimum(right, table.n - right).tolist()
         for (own, _), estimates, fewer in zip(pairs, found, rarer, strict=True):

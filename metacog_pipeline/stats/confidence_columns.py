@@ -170,8 +170,7 @@ def roles(
 ) -> dict[str, str]:
     """Return which column holds what, by their ``names``: {role: column}; ``given`` ones are as they are.
 
-    Raises `DataError` where two columns have one name, and with ``strict`` where right and wrong or confidence cannot
-    be found.
+    `DataError` where two columns have one name, and with ``strict`` without right and wrong or confidence.
 
     >>> roles(["Subj_idx", "Stimulus", "Response", "Confidence", "RT_conf"])["confidence"]
     'Confidence'
@@ -234,10 +233,7 @@ def truths(column: Column, account: Account) -> Floats:
 
 
 def numbers(column: Column, account: Account, scale: Scale | None = None) -> Floats:
-    """Return a ``column`` as finite numbers, NaN where there is none; rows without one are noted in ``account``.
-
-    Raises `DataError` where most of what is there is no number or outside ``scale``, or some are per cent and some not.
-    """
+    """Return a ``column`` as finite numbers, NaN where there is none; rows without one are noted in ``account``."""
     absent = _absent(column, no_answer(column) if scale is None else set())
     values = np.array([math.nan if each is None else each for each in map(number_of, column.words)])
     values[absent] = 0.0
@@ -293,11 +289,7 @@ class Coding:
 def coding(
     stimulus: Column | None, response: Column | None, account: Account, right: Floats | None = None
 ) -> Coding:
-    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where correctness is known by itself.
-
-    Each column is coded by itself: 1/2 next to 0/1 are two codings of the same two labels, in their order. Where the order
-    decides nothing (left/right next to 0/1) ``right`` decides, or the table is refused.
-    """
+    """Return ``stimulus`` and ``response`` as numbers; ``right``: 1, 0 or NaN by row, where it is known by itself."""
     sides = [each for each in (stimulus, response) if each is not None]
     absent = [_absent(each, no_answer(each, stimulus if each is response else None)) for each in sides]
     own = [_labels(side, gone) for side, gone in zip(sides, absent, strict=True)]
@@ -309,17 +301,13 @@ def coding(
             f"column {sides[most].name!r} holds {len(own[most]):,} different values, no labels of answers; "
             "name a column of right and wrong with --correct"
         )
+    # Each column is coded by itself: 1/2 next to 0/1 are two codings of the same two labels, in their order.
     maps, names = _maps(sides, own, right)
     found, shown = [], []
     for side, gone, labels, meant in zip(sides, absent, own, maps, strict=True):
         odd = np.array([each not in meant for each in side.keys], dtype=bool) & ~gone
-        account.note(
-            side,
-            gone,
-            {f"is neither {' nor '.join(names)}": odd},
-            MOST_UNKNOWN,
-            "recode it with --map-values",
-        )
+        problems = {f"is neither {' nor '.join(names)}": odd}
+        account.note(side, gone, problems, MOST_UNKNOWN, "recode it with --map-values")
         values = [None if lost else meant.get(str(each)) for lost, each in zip(gone, side.keys, strict=True)]
         found.append(side.by_word(values))
         called = "S" if len(names) <= 2 else ""
@@ -363,6 +351,7 @@ def _maps(
     if not apart or {*first} & {*last}:
         same = [{each: place for place, each in enumerate(every)}] * len(sides)
         return same, tuple(first.get(each, last.get(each, each)) for each in every)
+    # The order of labels decides nothing here (left/right next to 0/1): what is known to be right does.
     if len(first) == len(last) == 2 and (right is not None or {*first, *last} <= DETECTED):
         return _by_right(sides, own, right), tuple(first.values())
     one, other = (

@@ -214,11 +214,7 @@ class _Reader:
         return m
 
     def _confidence(self, subjects: Ints) -> tuple[Floats, Ints]:
-        """Return confidence, and which scale the subject of each row rates on: 0 of all, or 0 (narrow) and 1 (wide).
-
-        What looks like two scales within a subject is refused. The narrow scale is shares among numbers above 1, or whole
-        numbers up to ten among numbers above twenty.
-        """
+        """Return confidence, and which scale the subject of each row rates on: 0 of all, or 0 (narrow) and 1 (wide)."""
         side, declared = self.column["confidence"], self.given.scale is not None
         confidence = columns.numbers(side, self.account, self.given.scale)
         self.taken.append(f"confidence = {self.roles['confidence']}")
@@ -231,6 +227,7 @@ class _Reader:
                 whose = "" if names is None else f" of {names.words[names.code[row]][:40]}"
                 raise DataError(f"in column {side.name!r}{whose} {why}")
         there &= self.account.used
+        # The narrow scale is shares among numbers above 1, or whole numbers up to ten among numbers above twenty.
         most, wide = float(confidence[there].max(initial=0.0)), np.zeros(n, dtype=bool)
         for subject, rows in _each(subjects, there, n):
             own = confidence[rows]
@@ -320,10 +317,7 @@ def _whole(numbers: Floats) -> bool:
 def _recoded(
     table: Mapping[str, Column], given: Given, roles: Mapping[str, str], notes: list[str]
 ) -> dict[str, Column]:
-    """Return the column of each role with its words replaced.
-
-    Words without a column are for the columns that cannot be read without them: one that can be read is never changed.
-    """
+    """Return the column of each role with its words replaced: those without a column only where it cannot be read."""
     found = {role: table[name].recoded(given.words.get(name, {})) for role, name in roles.items()}
     known = {**dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0)}
     words = {

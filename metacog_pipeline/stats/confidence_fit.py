@@ -6,7 +6,7 @@ decided by `stats.identifiability`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from metacog_pipeline.stats.counts import Counts, counts_from_trials
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
-from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
+from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
@@ -42,12 +42,8 @@ Estimates = dict[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of a yes/no task with one K: their names, {column: text}, and their raw counts.
+    """Raw counts of cells of a yes/no task with one K; ``areas`` is AUROC2 of confidence before it was cut."""
 
-    ``areas`` is AUROC2 of confidence before it was cut.
-    """
-
-    names: Sequence[Mapping[str, str | None]]
     table: Counts
     areas: Sequence[Estimate] | None = None
 
@@ -55,10 +51,10 @@ class Cells:
 def binary_cells(data: ConfidenceData) -> Cells:
     """Return the counts of ``data``, trials with two sides.
 
-    >>> from metacog_pipeline.stats.confidence_columns import column
-    >>> from metacog_pipeline.stats.confidence_data import read
+    >>> from metacog_pipeline.stats import confidence_columns, confidence_data
     >>> given = {"stim": [1, 1, 2, 2], "resp": [0, 1, 1, 1], "conf": [2, 1, 2, 2]}
-    >>> binary_cells(read({name: column(name, cells) for name, cells in given.items()})).table.n_s2.tolist()
+    >>> table = {name: confidence_columns.column(name, cells) for name, cells in given.items()}
+    >>> binary_cells(confidence_data.read(table)).table.n_s2.tolist()
     [[0.0, 0.0, 0.0, 2.0]]
     """
     assert data.stimulus is not None and data.response is not None
@@ -68,16 +64,16 @@ def binary_cells(data: ConfidenceData) -> Cells:
     table = counts_from_trials(*sides, k, data.cell[used], len(data.cells))
     # Levels that are ratings already have the same area as counts; what was cut has more levels than these.
     if len(np.unique(data.confidence[used])) <= k:
-        return Cells(data.cells, table)
+        return Cells(table)
     right = np.nan_to_num(data.correct).astype(np.int64)
-    return Cells(data.cells, table, [auroc(data.confidence[own], right[own]) for own in data.rows()])
+    return Cells(table, [auroc(data.confidence[own], right[own]) for own in data.rows()])
 
 
 def fit_cells(cells: Cells) -> list[Estimates]:
     """Return the measures by name of each of the ``cells`` of a yes/no task.
 
     >>> from metacog_pipeline.stats.counts import counts
-    >>> found = fit_cells(Cells([{}], counts([36, 24, 17, 9], [9, 10, 19, 40])))[0]
+    >>> found = fit_cells(Cells(counts([36, 24, 17, 9], [9, 10, 19, 40])))[0]
     >>> round(found["d"].value, 2), found["d"].n
     (1.21, 164)
     """
@@ -90,26 +86,16 @@ def fit_cells(cells: Cells) -> list[Estimates]:
         right = float(table.hits[cell] + table.correct_rejections[cell])
         own = {"accuracy": _share(right, float(table.n[cell])), "auroc2": one}
         own |= {name: first.estimate(name, cell) for name in _TYPE1}
-        reason = why or REASONS[str(fit.status[cell])] or OK
-        for name, (values, errors) in _numbers(fit).items():
-            own[name] = _estimate(float(values[cell]), float(errors[cell]), n, reason)
+        for name, values, errors in (
+            ("meta_d", fit.meta_da, fit.se_meta_d_total),
+            ("m_ratio", fit.m_ratio, fit.se_m_ratio),
+            ("m_diff", fit.m_diff, fit.se_m_diff),
+        ):
+            own[name] = _estimate(float(values[cell]), float(errors[cell]), n, why or OK)
         d = own["d"]
-        found.append(
-            {
-                name: identifiability.gated(one, d.low, d.high) if name in _RATIOS else one
-                for name, one in own.items()
-            }
-        )
+        own |= {name: identifiability.gated(own[name], d.low, d.high) for name in _RATIOS}
+        found.append(own)
     return found
-
-
-def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats]]:
-    """Return value and standard error of each fitted measure, by name."""
-    return {
-        "meta_d": (fit.meta_da, fit.se_meta_d_total),
-        "m_ratio": (fit.m_ratio, fit.se_m_ratio),
-        "m_diff": (fit.m_diff, fit.se_m_diff),
-    }
 
 
 def _estimate(value: float, error: float, n: int, status: str) -> Estimate:
@@ -200,21 +186,19 @@ def rarer(data: ConfidenceData) -> list[int]:
 
 
 def low_n(measure: str, found: Estimate, fewer: int) -> bool | None:
-    """Return `coverage.low_n` of ``found``, an estimate of ``measure``, or true where ``fewer`` right or wrong answers
-    are few; shares only rest on what coverage says of them.
+    """Return `coverage.low_n` of ``found``, or true where ``fewer`` right or wrong answers are few.
 
     >>> low_n("d", Estimate(1.0, 0.2, 1.8, 19, "delta, correction none"), 8)
     True
     """
     marked = coverage.low_n(measure, found.method, found.value, found.low, found.n, fewer)
+    # Shares rest on what coverage says of them only: they have an interval that covers from any number on.
     few = fewer < identifiability.LEAST_ERRORS and not found.method.startswith("wilson")
     return marked if marked is None else marked or few
 
 
 def average(subjects: Sequence[Estimates]) -> Estimates:
     """Return the mean of each measure over ``subjects``, with the interval of t over them.
-
-    A measure that fewer than half of the subjects have is not averaged: who has one depends on its value.
 
     >>> one, two = ({"d": Estimate(each, None, None, 50, "ml")} for each in (1.0, 1.2))
     >>> found = average([one, two])["d"]
@@ -226,6 +210,7 @@ def average(subjects: Sequence[Estimates]) -> Estimates:
         given = [each[name].value for each in subjects if name in each]
         values = np.array([value for value in given if value is not None])
         n, of, method = len(values), len(subjects), "mean over subjects, t"
+        # Who has a measure depends on its value: of fewer than half of the subjects there is no average.
         if n < 2 or 2 * n < of:
             found[name] = unavailable(n, method, f"{n} of {of} subjects have a value")
             continue
@@ -242,9 +227,6 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
     """Return the hierarchical model of subjects, one per cell of ``table``: mean d' and c, the M-ratio of the population
     and the standard deviation of its logarithm; ``seed`` and ``label`` determine the draws.
 
-    Subjects who were right (or wrong) in every trial, saw one stimulus, gave one answer or stated one confidence tell the
-    model nothing of an M-ratio, and draws of their d' do not converge: they take no part.
-
     >>> from metacog_pipeline.stats.counts import counts
     >>> group(counts([9, 4, 3, 2], [2, 3, 5, 8]), 1, "")["m_ratio"].status
     'few_subjects: 1 subject(s): a population needs two, fit a single one with bayes_metad'
@@ -253,6 +235,8 @@ def group(table: Counts, seed: int, label: str) -> Estimates:
     from metacog_pipeline.stats.bayes.group import METHOD_EFFICIENCY, bayes_metad_group
     from metacog_pipeline.stats.bayes.single import METHOD
 
+    # Subjects who were right (or wrong) in every trial, saw one stimulus, gave one answer or stated one confidence tell the
+    # model nothing of an M-ratio, and draws of their d' do not converge: they take no part.
     right, wrong = table.by_confidence
     s2, levels = table.hits + table.false_alarms, ((right + wrong) > 0).sum(axis=1)
     halves = (right.sum(axis=1), wrong.sum(axis=1), table.n1, table.n2, s2, table.n - s2)

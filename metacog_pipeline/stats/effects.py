@@ -21,8 +21,8 @@ LARGEST_EFFECT = 1e8
 def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
     """Return d = (mean1 - mean2) / s_p with the pooled sample standard deviation s_p, as an estimate; n is n1 + n2.
 
-    Group sizes n1 and n2; means in any unit; sd1 and sd2 (n - 1 form) in the same, not read where n is below 2. No
-    value where a group is empty, n1 + n2 < 3, or nothing varies within the groups.
+    Means in any unit; sd1 and sd2 (n - 1 form) in the same, not read where n is below 2. No value where a group is empty,
+    n1 + n2 < 3, or nothing varies within the groups.
 
     >>> found = cohen_d(20, 0.8, 0.4, 25, 0.5, 0.45)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)

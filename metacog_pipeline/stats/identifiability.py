@@ -1,8 +1,7 @@
 """Do counts say anything about meta-d'? Decided on the counts as they are, before anything is added to them.
 
-Every fit of meta-d' and of an M-ratio asks here: of a yes/no task, where a stratum is a response, and of a choice among m,
-where it is a number of alternatives. Padding makes a number of any counts (a model that always states the same confidence
-would have an M-ratio of 1), so it never takes part in the decision::
+A stratum is a response of a yes/no task, or a number of alternatives of a choice. Padding makes a number of any counts (who
+always states the same confidence would have an M-ratio of 1), so it never takes part in the decision::
 
     empty             no answers
     all_correct       no answer was wrong          (all_wrong: none was right)
@@ -46,6 +45,9 @@ def statuses(right: Floats, wrong: Floats) -> np.ndarray[tuple[int], np.dtype[np
     """Return the status of each cell of raw counts ``(N, S, K)``: strata, and ratings by rising confidence.
 
     ``few_errors`` is not among them: counts have a maximum there. `few_errors` and `reasons` report it.
+
+    >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
+    ['ok', 'unidentified']
     """
     used = ((right + wrong) > 0).sum(axis=2)
     correct, errors = right.sum(axis=2), wrong.sum(axis=2)

@@ -28,7 +28,7 @@ from scipy.special import log_expit, log_ndtr, ndtr, xlog1py, xlogy
 from metacog_pipeline.stats._arrays import Floats, ratio
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK
-from metacog_pipeline.stats.type1 import Texts, type1
+from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import outcome_status
 
 # Relative error of meta-I₁ʳ below 1e-10 for |d'| from 1e-6 to 16.
@@ -46,13 +46,10 @@ class MetaInformation:
     meta_i1r: Floats
     meta_i2r: Floats
     rmi: Floats
-    status_rmi: Texts
 
 
 def meta_information(table: Counts) -> MetaInformation:
-    """Return the information measures of every cell of ``table``; raw counts for the published measures.
-
-    d' of meta-I₁ʳ comes from the same counts, uncorrected.
+    """Return the information measures of every cell of ``table``; d' of meta-I₁ʳ comes from the same counts, uncorrected.
 
     >>> found = meta_information(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
     >>> found.meta_i.round(4), found.meta_i2r.round(4), found.rmi.round(4)
@@ -64,23 +61,20 @@ def meta_information(table: Counts) -> MetaInformation:
     by_confidence = table.by_confidence
     n_right, n_wrong = (part.sum(axis=1) for part in by_confidence)
     entropy, outcome = entropy_bits(n_right, n_wrong), outcome_status(n_right, n_wrong)
-    half = np.where((outcome == OK) & (n_right == n_wrong), "accuracy of one half", outcome)
-    room = np.where(half == OK, entropy - 2 * ratio(np.minimum(n_right, n_wrong), n_right + n_wrong), 0.0)
+    some = (outcome == OK) & (n_right != n_wrong)
+    room = np.where(some, entropy - 2 * ratio(np.minimum(n_right, n_wrong), n_right + n_wrong), 0.0)
     sensitivity = type1(table)
     d = np.where(sensitivity.status == OK, sensitivity.d, 0.0)
     return MetaInformation(
         meta_i=_mutual(*by_confidence), meta_i_signed=signed, i_src=_mutual(first, second), h_accuracy=entropy,
         meta_i1r=ratio(signed, np.where(d != 0, ideal_information(d), 0.0)),
-        meta_i2r=ratio(signed, np.where(outcome == OK, entropy, 0.0)), rmi=ratio(signed, room), status_rmi=half,
+        meta_i2r=ratio(signed, np.where(outcome == OK, entropy, 0.0)), rmi=ratio(signed, room),
     )  # fmt: skip
 
 
 def ideal_information(d: ArrayLike) -> Floats:
-    """Return norm(d), the bits of an ideal Gaussian observer's confidence about its correctness; even in d.
-
-    Computed as the mean divergence of the posterior from the accuracy, ∫ KL(logistic(d x) ‖ Φ(d/2)), so nothing
-    cancels for small d.
-    """
+    """Return norm(d), the bits of an ideal Gaussian observer's confidence about its correctness; even in d."""
+    # The mean divergence of the posterior from the accuracy, ∫ KL(logistic(d x) ‖ Φ(d/2)): nothing cancels for small d.
     size = np.abs(np.atleast_1d(np.asarray(d, dtype=np.float64)))
     # Nodes spread evenly in log(1 + scale x): dense near 0, where the posterior turns, and reaching past the hump.
     scale, top = np.maximum(size, 1.0)[:, None], size[:, None] / 2 + 9.0

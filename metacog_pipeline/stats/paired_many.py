@@ -38,10 +38,9 @@ class PairedShares:
 
 
 def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int, int]]) -> PairedShares:
-    """Return the differences of ``wanted`` pairs of respondents, by their places in the tables.
+    """Return the differences of ``wanted`` pairs of respondents, by their places, on the items that both were asked.
 
-    ``hits`` and ``asked`` ``(items, respondents)`` count right answers and answers asked for; an item counts where
-    both were asked.
+    ``hits`` and ``asked`` ``(items, respondents)`` count right answers and answers asked for.
 
     >>> found = paired_shares([[1, 1], [1, 0], [1, 0], [0, 0]], np.ones((4, 2), dtype=int), [(0, 1)])
     >>> found.n, found.value, found.sem.round(3), found.first_only

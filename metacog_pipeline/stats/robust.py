@@ -6,7 +6,6 @@ deviation. Items are resampled for all models at once, so that ranks are compare
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +21,6 @@ Location = Literal["mean", "trimmed_mean", "median", "double_step"]
 LOCATIONS: tuple[Location, ...] = ("mean", "trimmed_mean", "median", "double_step")
 TRIMMED = 0.10
 N_BOOT = 1000
-_BY_ORDER = frozenset({"trimmed_mean", "median"})
 _CHUNK = 4_000_000  # doubles held at once while resampling
 
 
@@ -53,33 +51,26 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean") -> Floats:
     return _location(_table(values), statistic)
 
 
-def location_estimates(
-    values: ArrayLike, statistics: Sequence[Location] = LOCATIONS, *, n_boot: int = N_BOOT, seed: int = 0
-) -> dict[Location, Estimate]:
-    """Return locations of ``values`` ``(items,)`` with percentile intervals over the same resampled items.
+def location_estimate(
+    values: ArrayLike, statistic: Location, *, n_boot: int = N_BOOT, seed: int = 0
+) -> Estimate:
+    """Return the ``statistic`` of ``values`` ``(items,)`` with its percentile interval over resampled items.
 
-    >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
-    >>> found["mean"].value, found["median"].value
-    (0.5, 0.5)
+    >>> location_estimate([0.1, 0.4, 0.5, 0.6, 0.9], "median").value
+    0.5
     """
     row = _table(np.asarray(values)[None, :])
     row = row[:, ~np.isnan(row[0])]
-    n = row.shape[1]
-    draws = _resampled(row, statistics, n_boot, seed) if n > 1 else {}
-
-    def estimate(statistic: Location) -> Estimate:
-        method = f"{statistic}, item bootstrap"
-        if n == 0:
-            return unavailable(0, method, NO_ITEMS)
-        value = float(location(row, statistic)[0])
-        if n == 1:
-            return Estimate(value, None, None, 1, method, SINGLE_ITEM)
-        own = draws[statistic][:, 0]
-        # Not (1 - 0.95) / 2, as in `resampling.interval`: the last digit of published ends is that of 0.025.
-        low, high = map(float, np.quantile(own, [0.025, 0.975]))
-        return Estimate(value, min(low, value), max(high, value), n, method, sem=float(own.std()))
-
-    return {statistic: estimate(statistic) for statistic in statistics}
+    n, method = row.shape[1], f"{statistic}, item bootstrap"
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    value = float(location(row, statistic)[0])
+    if n == 1:
+        return Estimate(value, None, None, 1, method, SINGLE_ITEM)
+    own = resampled_locations(row, statistic, n_boot=n_boot, seed=seed)[:, 0]
+    # Not (1 - 0.95) / 2, as in `resampling.interval`: the last digit of published ends is that of 0.025.
+    low, high = map(float, np.quantile(own, [0.025, 0.975]))
+    return Estimate(value, min(low, value), max(high, value), n, method, sem=float(own.std()))
 
 
 def resampled_locations(
@@ -92,7 +83,16 @@ def resampled_locations(
     array([[0.57, 0.67],
            [0.1 , 0.2 ]])
     """
-    return _resampled(_table(values), (statistic,), n_boot, seed)[statistic]
+    table, n_boot, seed = _table(values), whole("n_boot", n_boot, 1), whole("seed", seed)
+    rows, items = table.shape
+    if not items:
+        return np.full((n_boot, rows), np.nan)
+    drawn, start, found = resampling.indices(items, n_boot, seed), 0, []
+    for size in resampling.blocks(n_boot, rows * items, _CHUNK):
+        picked = table[:, drawn[start : start + size]].transpose(1, 0, 2).reshape(-1, items)
+        found.append(_location(picked, statistic).reshape(-1, rows))
+        start += size
+    return np.concatenate(found)
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
@@ -139,33 +139,13 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     return Shift(rho, int(moved.max(initial=0)))
 
 
-def _resampled(
-    table: Floats, statistics: Sequence[Location], n_boot: int, seed: int
-) -> dict[Location, Floats]:
-    """Return for each statistic ``(n_boot, rows)``; every resample is gathered and sorted once for all of them."""
-    n_boot, seed = whole("n_boot", n_boot, 1), whole("seed", seed)
-    rows, items = table.shape
-    if not items:
-        return {statistic: np.full((n_boot, rows), np.nan) for statistic in statistics}
-    drawn, start = resampling.indices(items, n_boot, seed), 0
-    blocks: dict[Location, list[Floats]] = {statistic: [] for statistic in statistics}
-    for size in resampling.blocks(n_boot, rows * items, _CHUNK):
-        picked = table[:, drawn[start : start + size]].transpose(1, 0, 2).reshape(-1, items)
-        start += size
-        ordered = np.sort(picked, axis=1) if _BY_ORDER.intersection(statistics) else None
-        for statistic, found in blocks.items():
-            found.append(_location(picked, statistic, ordered).reshape(-1, rows))
-    return {statistic: np.concatenate(found) for statistic, found in blocks.items()}
-
-
-def _location(table: Floats, statistic: Location, ordered: Floats | None = None) -> Floats:
-    """Return the location of each row; ``ordered`` is the table with sorted rows, where it is known already."""
+def _location(table: Floats, statistic: Location) -> Floats:
     if statistic not in LOCATIONS:
         raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
     if not table.shape[1]:
         return np.full(len(table), np.nan)
-    if statistic in _BY_ORDER:
-        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic == "median")
+    if statistic in ("trimmed_mean", "median"):
+        return _by_order(np.sort(table, axis=1), statistic == "median")
     here = ~np.isnan(table)
     n = here.sum(axis=1)
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items

@@ -36,8 +36,6 @@ STATUSES = {
     "zero_dprime": "d' is 0: c' has no finite value",
     "undefined_slope": "the ratio s of standard deviations is undefined",
 }
-MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca")
-
 Texts = NDArray[np.str_]
 
 
@@ -49,12 +47,11 @@ class Type1:
     false_alarm_rate: Floats
     n: Floats  # trials in the counts as given
     accuracy: Floats
-    d: Floats  # d, c in standard deviations of S1, da and ca in root-mean-square units; ±inf or NaN with a status
+    d: Floats  # d, c in standard deviations of S1, da in root-mean-square units; ±inf or NaN with a status
     c: Floats
     c_prime: Floats
     ln_beta: Floats
     da: Floats
-    ca: Floats
     var_d: Floats  # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
     var_c: Floats
     var_c_prime: Floats
@@ -65,11 +62,7 @@ class Type1:
     correction: str
 
     def variance(self, measure: str) -> Floats:
-        """Return the delta-method variance of one of ``MEASURES``."""
-        if measure not in MEASURES:
-            raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
-        if measure in ("da", "ca"):
-            return np.asarray(unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c))
+        """Return the delta-method variance of ``d``, ``c``, ``c_prime`` or ``ln_beta``."""
         return np.asarray(getattr(self, f"var_{measure}"))
 
     def interval(self, measure: str) -> tuple[Floats, Floats]:
@@ -189,7 +182,7 @@ def _measures(
     return Type1(
         hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(n - 2 * added, 0.0),
         accuracy=np.where(n > 0, right / np.where(n > 0, n, 1.0), np.nan), d=d, c=c, c_prime=c_prime,
-        ln_beta=ln_beta, da=unit(ratio) * d, ca=unit(ratio) * c, var_d=v_h / ratio**2 + v_f,
+        ln_beta=ln_beta, da=unit(ratio) * d, var_d=v_h / ratio**2 + v_f,
         var_c=(v_h + v_f) / (1 + ratio) ** 2, var_c_prime=np.where(np.isfinite(spread), spread, np.nan),
         var_ln_beta=_of_half_square(z_h, v_h) + _of_half_square(z_f, v_f),
         cov_d_c=(v_f - v_h / ratio) / (1 + ratio), status=_status(d, c, ratio, empty), s=ratio,

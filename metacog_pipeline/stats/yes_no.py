@@ -1,8 +1,7 @@
 """Yes/no against right/wrong: does a "yes, I know" go with being right?
 
 d'type2 = z(P(yes | correct)) - z(P(yes | wrong)), the type-2 form of Clarke, Birdsall & Tanner (1959), *JASA* 31, is no
-meta-d'. With it come raw alignment, accuracy, the yes ratio, and how often a yes is false (YFR) and a no is false (NFR).
-With no false alarm `clipped_dprime` is z(hits) + 3.72 however few items there were.
+meta-d'. With no false alarm `clipped_dprime` is z(hits) + 3.72 however few items there were.
 
 All take counts, a number or shape ``(cells,)``: yeses among right answers (yes_correct of n_correct) and among wrong ones
 (yes_incorrect of n_incorrect). Unequal shapes, negative numbers and more yeses than items are a ValueError.

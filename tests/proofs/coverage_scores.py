@@ -46,7 +46,8 @@ def of_instances(
 
 
 def _located(values: np.ndarray) -> Found:
-    made = robust.location_estimates(values, ("trimmed_mean", "median", "double_step"), seed=1)
+    names: tuple[robust.Location, ...] = ("trimmed_mean", "median", "double_step")
+    made = {name: robust.location_estimate(values, name, seed=1) for name in names}
     mean = mean_of(values, 1, "mean, instance bootstrap", "")
     return {**made, "mean_score": mean}
 

@@ -38,7 +38,7 @@ def test_no_padding_makes_a_number_of_counts_that_tell_none(n_s1, n_s2, status, 
 
 @CASES
 def test_a_fit_of_any_table_withholds_them(n_s1, n_s2, status):
-    (found,) = fit_cells(Cells([{}], counts(n_s1, n_s2)))
+    (found,) = fit_cells(Cells(counts(n_s1, n_s2)))
     for name in ("meta_d", "m_ratio", "m_diff"):
         assert found[name].value is None and found[name].status == identifiability.REASONS[status]
 

@@ -32,7 +32,7 @@ def test_missing_items_are_left_out_of_their_row_alone(statistic):
 
 
 def of_mean(row, **options):
-    return robust.location_estimates(row, ("mean",), **options)["mean"]
+    return robust.location_estimate(row, "mean", **options)
 
 
 def test_an_interval_holds_its_value_and_comes_from_the_seed():

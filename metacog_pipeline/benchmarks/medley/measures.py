@@ -33,7 +33,7 @@ from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
-from metacog_pipeline.stats.robust import N_BOOT, location_estimates
+from metacog_pipeline.stats.robust import N_BOOT, location_estimate
 
 TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
 BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
@@ -113,7 +113,7 @@ def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = 
         return unavailable(0, method, why)
     if len(known) > 1 and not signed and known.min() >= 0 and known.max() <= 1:
         return replace(intervals.mean(known, np.arange(len(known))), method=method)
-    found = location_estimates(known, ("mean",), n_boot=N_BOOT, seed=seed)["mean"]
+    found = location_estimate(known, "mean", n_boot=N_BOOT, seed=seed)
     return replace(found, method=method)
 
 
@@ -140,7 +140,7 @@ def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
 
 
 def _trimmed(values: Floats, seed: int) -> Estimate:
-    return location_estimates(values, ("trimmed_mean",), n_boot=N_BOOT, seed=seed)["trimmed_mean"]
+    return location_estimate(values, "trimmed_mean", n_boot=N_BOOT, seed=seed)
 
 
 def _column(frame: pl.DataFrame, name: str) -> Floats:

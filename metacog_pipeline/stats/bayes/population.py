@@ -19,8 +19,7 @@ from metacog_pipeline.stats._arrays import floats, same_length
 def population_efficiency(mean: ArrayLike, sd: ArrayLike) -> tuple[float, float, float]:
     """Return exp(μ): exp of the posterior mean of μ and of the ends of its 95 % interval.
 
-    ``mean`` and ``sd`` are those of log M of each member, shapes ``(members,)``; fewer than two members, or a standard
-    deviation of 0 or below, are a ValueError.
+    ``mean`` and ``sd`` above 0 are those of log M of each of two or more members, shapes ``(members,)``; else a ValueError.
 
     >>> [round(each, 2) for each in population_efficiency(np.log([0.7, 0.8, 0.9]), [0.05, 0.05, 0.05])]
     [0.8, 0.6, 1.08]

@@ -263,12 +263,9 @@ def point_estimates(table: Floats) -> tuple[float, float]:
 def ratings_part(
     counts: Floats, n: Floats, edges: Floats, meta: Floats, floor: float = TOL
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``.
-
-    The last axis counts points; axes between are cells. Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) /
-    Q(x_0), come from erfcx: exact in relative terms wherever c₁ lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k
-    h(x_0), h = φ/Q.
-    """
+    """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``."""
+    # Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) / Q(x_0), come from erfcx: exact in relative terms wherever
+    # c₁ lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0), h = φ/Q. The last axis counts points.
     half = 0.5 * meta[:, None]
     # Arrays of all edges are written over where they are no longer needed: making one costs as much as filling it.
     x = np.empty((len(edges), 2, *edges.shape[1:]))

@@ -68,10 +68,7 @@ def shares(d: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def sensitivity(share: ArrayLike, m: ArrayLike) -> Floats:
-    """Return d'_m of a share correct strictly between 0 and 1 among ``m``, arrays that broadcast; NaN for 0 and 1.
-
-    Negative below chance, 1/m. Precise to 1e-10 wherever the share is between 1e-9 and 1 - 1e-9.
-    """
+    """Return d'_m of a ``share`` correct among ``m``, arrays that broadcast; NaN for 0 and 1. Precise to 1e-10."""
     target, alternatives = np.broadcast_arrays(np.asarray(share, float), np.asarray(m))
     found = np.full(target.shape, np.nan)
     inside = (target > 0) & (target < 1)
@@ -84,23 +81,19 @@ def sensitivity(share: ArrayLike, m: ArrayLike) -> Floats:
 
 
 def common_sensitivity(correct: Floats, errors: Floats, m: Ints) -> Floats:
-    """Return the maximum-likelihood d' of strata with right and wrong answers ``(N, S)`` and ``m`` alternatives.
-
-    Newton steps on the score inside a shrinking bracket.
-    """
+    """Return the maximum-likelihood d' of strata with right and wrong answers ``(N, S)`` and ``m`` alternatives."""
     n = correct + errors
     total = n.sum(axis=1)
     share = np.divide(correct, n, out=np.full(n.shape, 0.5), where=n > 0)
     apart = special.ndtri(np.clip(share, 1e-4, 1 - 1e-4)) - special.ndtri(1.0 / m)
     d = np.clip((n * apart).sum(axis=1) / total, -4.0, 4.0)
+    # Newton steps on the score inside a shrinking bracket.
     low, high = np.full(len(d), -LARGEST), np.full(len(d), LARGEST)
     for _ in range(STEPS):
         right, wrong, slope, bend = shares(d[:, None], m)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain, spread = (
-                (correct * wrong - errors * right) / (right * wrong),
-                correct / right**2 + errors / wrong**2,
-            )
+            gain = (correct * wrong - errors * right) / (right * wrong)
+            spread = correct / right**2 + errors / wrong**2
             score = (slope * gain).sum(axis=1)
             step = d - score / (bend * gain - slope**2 * spread).sum(axis=1)
         low, high = np.where(score > 0, d, low), np.where(score > 0, high, d)

@@ -1,9 +1,7 @@
 """Metacognitive efficiency of answers chosen among m alternatives, with intervals and the reasons where there is none.
 
-Compared are how well confidence separates right from wrong answers, and how well that of an ideal observer of the same
-accuracy would. Items of different numbers of alternatives are strata. An M-ratio is a number only where its denominator
-is one: with fewer than five right or wrong answers, or a d' that may be 0 (`identifiability`), there is its interval and
-the reason.
+Items of different numbers of alternatives are strata. An M-ratio is a number only where its denominator is one: with fewer
+than five right or wrong answers, or a d' that may be 0 (`identifiability`), there is its interval and the reason.
 """
 
 from __future__ import annotations
@@ -60,9 +58,8 @@ def choices(
     level: Ints, correct: Ints, m: Ints, clusters: NDArray[np.generic], seed: int | None, n_levels: int,
     n_draws: int = N_REFITTED,
 ) -> Choices:  # fmt: skip
-    """Return answers as counts: of each its confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, the
-    alternatives ``m`` of its item, and its item (``clusters``). Where an item has several answers there are ``n_draws``
-    resamples by ``seed``.
+    """Return answers as counts: of each its confidence ``level`` 0 .. ``n_levels`` - 1, ``correct`` 0 or 1, ``m`` and item
+    (``clusters``); ``seed``: of ``n_draws`` resamples, None: no item has several answers.
 
     >>> four = np.full(3, 4)
     >>> choices(np.array([0, 1, 1]), np.array([0, 1, 1]), four, np.arange(3), None, 2).right

@@ -2,10 +2,8 @@
 
 meta-d' is the sensitivity of the ideal observer whose type-2 ROC fits the confidence of right and wrong answers best;
 ``M = meta-d' / d'`` compares it with the sensitivity of the accuracy. Questions of mixed difficulty raise M (Rahnev &
-Fleming 2019), so an M above 1 is no error.
-
-Questions of different m are strata with criteria of their own and one common meta-d' and d'. The status is that of
-`stats.identifiability`; added is ``no_sensitivity``: the accuracy is at chance or below, a ratio does not exist.
+Fleming 2019), so an M above 1 is no error. Questions of different m are strata with criteria of their own and one common
+meta-d' and d'. The status is that of `identifiability`, or ``no_sensitivity``: at chance or below there is no ratio.
 """
 
 from __future__ import annotations
@@ -47,9 +45,9 @@ class Efficiency:
 
 
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
-    """Fit meta-d' of many cells: ``right`` and ``wrong`` answers by rising confidence ``(N, K)``, or ``(N, S, K)`` with
-    S strata, fractions allowed, and alternatives ``m`` of 2 to 10: one number, ``(N,)``, or ``(N, S)``. Else a
-    ValueError.
+    """Fit meta-d' of many cells: ``right`` and ``wrong`` answers by rising confidence ``(N, K)`` or ``(N, S, K)``, S strata.
+
+    Fractions are allowed; alternatives ``m`` of 2 to 10: one number, ``(N,)``, or ``(N, S)``. Else a ValueError.
     """
     correct, errors, alternatives = checked(right, wrong, m)
     status = identifiability.statuses(correct, errors)
@@ -170,15 +168,14 @@ def type1_of(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
 def groups(right: Floats, wrong: Floats) -> Ints:
     """Return the rating, from 0, of each of L rising confidences with ``right`` and ``wrong`` answers ``(L,)``.
 
-    Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not distinguish them
-    (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers.
-
     >>> groups(np.array([0.0, 1, 0, 2, 1]), np.array([1.0, 1, 0, 0, 0])).tolist()
     [0, 1, 1, 2, 2]
     """
     used = np.flatnonzero(right + wrong)
     if not len(used):
         return np.zeros(len(right), dtype=np.int64)
+    # Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not distinguish them (Metz,
+    # Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers.
     pure = np.where(wrong[used] == 0, 1, np.where(right[used] == 0, -1, 0))
     starts = np.append(True, (pure[1:] != pure[:-1]) | (pure[1:] == 0))
     if starts.sum() > MOST_RATINGS:

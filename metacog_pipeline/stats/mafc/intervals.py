@@ -8,8 +8,7 @@ A side on which the likelihood never falls that far is unbounded: its end is inf
 wrong answers on; Wald's is too wide near chance, the bootstrap's too short where errors are few.
 
 ``eta = (AUROC2 - 1/2) / (AUROC2_ideal - 1/2)`` needs no fit: the ideal observer has the same accuracy and uses every rating
-as often as the respondent did (this project's form). It exists where the M-ratio does not (all wrong answers in one
-rating), and saturates where the accuracy is high.
+as often as the respondent did (this project's form). It exists where the M-ratio does not, and saturates near accuracy 1.
 """
 
 from __future__ import annotations
@@ -35,9 +34,8 @@ DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degr
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
 WIDTH = 4.5  # standard errors of d' that are looked at
 D_POINTS = 161
-LARGEST_RATIO = (
-    100.0  # an interval that reaches further is unbounded: it depends on how small a d' is looked at
-)
+# An interval that reaches further is unbounded: it depends on how small a d' is looked at.
+LARGEST_RATIO = 100.0
 _BLOCK = 1 << 14  # ratings of all strata and resamples at once: more memory is asked of the system each time
 
 
@@ -69,10 +67,7 @@ class Cell:
             self.curve = _profile_curve(pack(self.right, self.wrong, self.m))
 
     def m_ratio_interval(self) -> Interval:
-        """Return the M-ratio with its profile interval.
-
-        NaN throughout where meta-d' or d' does not exist; the value alone is NaN at a boundary and at chance.
-        """
+        """Return the M-ratio with its profile interval; the value alone is NaN at a boundary and at chance."""
         if self.curve is None or not self.d > 0:
             return Interval(math.nan, math.nan, math.nan)
         share = self._type1_likelihood()
@@ -208,8 +203,9 @@ def _weighted(area: Floats, weight: Floats) -> Floats:
 
 
 def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
-    """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio, the ideal's area taken at
-    Wilson's limits of the accuracy. NaN where none was wrong or right or at chance; unbounded where it may be.
+    """Return eta of one cell, counts ``(K,)`` or ``(S, K)``, with the MOVER interval of a ratio.
+
+    NaN where none was wrong or right or at chance; unbounded where it may be.
     """
     correct, errors, alternatives = one_cell(right, wrong, m)
     n, n_right = float((correct + errors).sum()), float(correct.sum())
@@ -223,7 +219,7 @@ def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
     x_low, x_high = around.low + shift - 0.5, around.high + shift - 0.5
     low_share, high_share = wilson_interval(n_right / n, n)
     chance = float(((correct + errors).sum(axis=2) / alternatives).sum() / n)
-    ideals = []
+    ideals = []  # the ideal's area at the accuracy and at Wilson's limits of it
     for share in (n_right / n, low_share, high_share):
         d = _common_d(share, correct, errors, alternatives)
         ideals.append(float(_matched(correct, errors, alternatives, np.array([d]))[0]) - 0.5)

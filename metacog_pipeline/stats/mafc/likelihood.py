@@ -29,16 +29,12 @@ _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Cells of type-2 counts with unused ratings taken out.
+    """Cells of type-2 counts with unused ratings taken out."""
 
-    ``right`` and ``wrong`` shape ``(N, S, K)``: cells, strata, ratings rising, packed to the front; ``m`` shape
-    ``(N, S)``; ``used`` shape ``(N, S)``: ratings in use, 0 for a stratum that says nothing about meta-d'.
-    """
-
-    right: Floats
+    right: Floats  # (N, S, K): cells, strata, ratings rising, packed to the front
     wrong: Floats
-    m: Ints
-    used: Ints
+    m: Ints  # (N, S)
+    used: Ints  # (N, S): ratings in use, 0 for a stratum that says nothing about meta-d'
 
     def take(self, cells: NDArray[np.generic]) -> Problem:
         """Return the problem of some cells, by index or mask."""
@@ -164,9 +160,7 @@ class Found:
 
 
 def climb(problem: Problem, d: Floats, fixed: bool = False) -> Found:
-    """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile.
-    It starts at criteria at which every rating is used as often as it was.
-    """
+    """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile."""
     zeta = criteria(problem, d)
     slopes = evaluate(problem, zeta, d)
     n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
@@ -212,11 +206,8 @@ def criteria(problem: Problem, d: Floats) -> Floats:
 
 
 def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, precise: float = 1e-12) -> Floats:
-    """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1.
-
-    Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: they may
-    go to and fro between two places.
-    """
+    """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1."""
+    # Newton steps stay inside a shrinking bracket, halved where they do not get shorter: they may go to and fro.
     low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
     zeta, last = special.ndtri(above), np.full(above.shape, np.inf)
     for _ in range(STARTS):
