@@ -1,12 +1,12 @@
 """Sensitivity and criterion of a binary task: d', c, c', ln beta, with their variances.
 
-Sources: Macmillan & Creelman (2005), *Detection Theory*, chapters 1-3 for the measures and for unequal variances (d_a,
-c_a); Gourevitch & Galanter (1967), *Psychometrika* 32, for the delta-method variances, the two rates being independent
+Sources: Macmillan & Creelman (2005), *Detection Theory*, chapters 1-3 for the measures and for unequal variances
+(d_a); Gourevitch & Galanter (1967), *Psychometrika* 32, for the delta-method variances, the two rates being independent
 binomials. With z the standard normal quantile, zH = z(hit rate), zF = z(false-alarm rate) and s = sd(S1) / sd(S2),
 S1 ~ N(-d/2, 1) and S2 ~ N(d/2, 1/s)::
 
     d = zH / s - zF        c = -(zH + zF) / (1 + s)        c' = c / d        ln beta = ln s + (zF² - zH²) / 2
-    d_a = sqrt(2 / (1 + s²)) s d                           c_a = sqrt(2) s / sqrt(1 + s²) c
+    d_a = sqrt(2 / (1 + s²)) s d
 
 At s = 1 these are d' = zH - zF, c = -(zH + zF) / 2 and ln beta = c d'. c below 0: S2 is said too often.
 """
