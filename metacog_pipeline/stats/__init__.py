@@ -12,7 +12,7 @@ Start with `estimate` (what a number is here), `resampling` (the unit of chance)
 
 =====================  ==============================================================================
 calibration, auroc     calibration error, Brier score and its parts; area under the type-2 ROC; roc: its points
-confidence_measures    answers as counts with their resamples; risk against coverage, calibration slope
+confidence_measures    answers as counts with their resamples; risk against coverage
 confidence_fit         tables of somebody else's trials: columns (confidence_columns), trials (_data), measures
 agreement_many         Fleiss' kappa, Krippendorff's alpha
 anova, effects         one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d

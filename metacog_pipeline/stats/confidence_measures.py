@@ -1,4 +1,4 @@
-"""What confidence is worth beyond AUROC2 and the calibration error: risk against coverage, and calibration as a whole.
+"""What confidence is worth beyond AUROC2 and the calibration error: risk against coverage, calibration in the large.
 
 All start from answers as counts with their resamples (`trials`). Beyond `MOST_LEVELS` distinct confidences a resample is
 counted over as many groups of equal size; values are made of the confidences as they are.
@@ -12,18 +12,16 @@ Geifman, Uziel & El-Yaniv 2019, ICLR). With E(k) the wrong answers among the k s
 Equal confidences leave the order open. AURC is its mean over all orders of the tied answers: within a group of m answers
 of which e are wrong, after N of which E are wrong, the sum over the group is e + (E - N e / m) (H(N + m) - H(N)).
 
-The slope is that of the logistic regression of correctness on the logit of confidence (Cox 1958, *Biometrika* 45; Van
-Calster et al. 2019, *BMC Medicine* 17): 1 where log odds are right up to a shift, below 1 where they are too extreme.
+Calibration in the large: Van Calster et al. 2019, *BMC Medicine* 17.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma, expit, logit, stdtrit
+from scipy.special import digamma
 
 from metacog_pipeline.stats import auroc as areas
 from metacog_pipeline.stats import intervals, resampling
@@ -36,18 +34,12 @@ from metacog_pipeline.stats.estimate import (
     OK,
     ONE_LEVEL,
     PERFECT,
-    SINGLE_ITEM,
     Estimate,
     unavailable,
 )
 from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.resampling import Patterns
 
-#: What needs confidences that are probabilities.
-SCALED = ("calibration_in_the_large", "calibration_slope")
-CLIP = 0.005  # 0 and 1 have no logit: half of a percent gives the largest odds a whole percent below 1 can round to
-MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
-_STEPS, _NEAR = 100, 1e-10
 MOST_LEVELS = 101  # whole percents are as they are
 FEWEST = 5  # items with an answer of the rarer kind: with fewer, the status of a number says so
 
@@ -146,7 +138,7 @@ def of_trials(made: Trials, *, probability: bool = True) -> dict[str, Estimate]:
         return found
     if made.n and not (made.stated[0] >= 0.0 and made.stated[-1] <= 1.0):
         raise ValueError(f"confidences {made.stated[0]} to {made.stated[-1]} are outside 0..1")
-    return {**found, "calibration_in_the_large": in_the_large(made), "calibration_slope": slope(made)}
+    return {**found, "calibration_in_the_large": in_the_large(made)}
 
 
 def aurc_statistic(totals: Floats) -> Floats:
@@ -183,65 +175,3 @@ def in_the_large(made: Trials) -> Estimate:
     """Return mean confidence minus the share correct, -1..1; confidences are 0..1."""
     gap = np.repeat(made.grouped, 2) - np.tile([0.0, 1.0], len(made.grouped))
     return intervals.ratio(made.patterns, gap, np.ones(len(gap)), turned(len(gap)))
-
-
-def slope(made: Trials) -> Estimate:
-    """Return the calibration slope; confidences are 0..1.
-
-    Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one less its
-    leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with `Trials.rarer` - 1 degrees of freedom.
-    """
-    method = "logistic, sandwich, t"
-    if made.why_not is not None:
-        return unavailable(made.n, method, made.why_not)
-    wrong, right = made.totals.reshape(-1, 2).T.astype(np.float64)
-    a, b = logistic(_logit(made.stated), wrong, right)
-    if not math.isfinite(b):
-        cut = len(np.unique(_logit(made.stated))) == 1
-        return unavailable(made.n, method, ONE_LEVEL if cut else PERFECT)
-    if made.rarer < 2:
-        return Estimate(b, None, None, made.n, method, made.few or SINGLE_ITEM)
-    x = np.repeat(_logit(made.grouped), 2)
-    p = expit(a + b * x)
-    scores = (np.tile([0.0, 1.0], len(made.grouped)) - p)[:, None] * np.column_stack([np.ones_like(x), x])
-    weight = made.patterns.totals * p * (1 - p)
-    inverse = np.linalg.inv(np.array([[weight.sum(), weight @ x], [weight @ x, weight @ (x * x)]]))
-    leverage = p * (1 - p) * (inverse[0, 0] + 2 * inverse[0, 1] * x + inverse[1, 1] * x * x)
-    by_item = made.patterns.by_pattern(scores)
-    by_item /= 1 - np.minimum(made.patterns.by_pattern(leverage), MOST_LEVERAGE)[:, None]
-    meat = (by_item * made.patterns.weights[:, None]).T @ by_item
-    error = math.sqrt(max(float((inverse @ meat @ inverse)[1, 1]), 0.0))
-    far = float(stdtrit(made.rarer - 1, 0.975)) * error
-    return Estimate(b, b - far, b + far, made.n, method, made.few or OK, error)
-
-
-def logistic(x: Floats, wrong: Floats, right: Floats) -> tuple[float, float]:
-    """Return intercept and slope of the logistic regression of counts ``(L,)`` on ``x`` ``(L,)``.
-
-    Newton's method with halved steps. NaN where answers are separated without an overlap, or one ``x`` alone is used.
-    """
-    n = wrong + right
-    of_wrong, of_right = x[wrong > 0], x[right > 0]
-    if of_wrong.max() <= of_right.min() or of_right.max() <= of_wrong.min():
-        return math.nan, math.nan
-    design = np.stack([np.ones_like(x), x])
-
-    def loss(at: Floats) -> float:
-        z = at @ design
-        return float((n * np.logaddexp(0.0, z) - right * z).sum())
-
-    at = np.array([logit(right.sum() / n.sum()), 0.0])
-    for _ in range(_STEPS):
-        p = expit(at @ design)
-        step = np.linalg.solve((design * (n * p * (1 - p))) @ design.T, design @ (right - n * p))
-        here = loss(at)
-        while loss(at + step) > here + 1e-9 * abs(here) and np.abs(step).max() > _NEAR:
-            step /= 2
-        at = at + step
-        if np.abs(step).max() <= _NEAR * (1 + abs(at[1])):
-            return float(at[0]), float(at[1])
-    return math.nan, math.nan
-
-
-def _logit(stated: Floats) -> Floats:
-    return np.asarray(logit(np.clip(stated, CLIP, 1 - CLIP)))

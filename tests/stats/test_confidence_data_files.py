@@ -58,7 +58,7 @@ def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metaco
     result = metacog("fit", path, *OK_CONF)
     made = found(result)
     assert made["aurc"]["status"] == "ok"
-    for name in ("brier", "calibration_slope", "mean_confidence"):
+    for name in ("brier", "calibration_in_the_large", "mean_confidence"):
         assert made[name]["value"] is None and "0..1, 0..10 and 0..100 fit" in made[name]["status"]
     assert "no calibration" in result.err
     known = found(metacog("fit", path, *OK_CONF, "--scale", "0..1"))

@@ -1,6 +1,4 @@
-"""Risk against coverage, held against every order of tied answers; calibration in the large and its slope, each against a
-short computation of another kind.
-"""
+"""Risk against coverage, held against every order of tied answers; calibration in the large."""
 
 from itertools import pairwise, permutations
 from types import SimpleNamespace
@@ -9,17 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.special import expit, logit
 
 from metacog_pipeline.stats.confidence_measures import (
-    CLIP,
     aurc_statistic,
     excess_aurc_statistic,
     in_the_large,
-    logistic,
     of_trials,
-    slope,
     trials,
 )
 from tests.tables import every
@@ -83,74 +76,6 @@ ROWS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1)), min_size=1, ma
 def counted(rows, **more):
     level, right = zip(*rows, strict=True)
     return trials(np.array(level) / 10, right, stream=1, n_draws=50, **more)
-
-
-@given(ROWS)
-@settings(max_examples=60, deadline=None)
-def test_the_slope_maximises_the_likelihood(rows):
-    made = counted(rows)
-    found = slope(made)
-    x, right = (
-        logit(np.clip([level / 10 for level, _ in rows], CLIP, 1 - CLIP)),
-        np.array([r for _, r in rows]),
-    )
-    if found.value is None:
-        parted = (
-            not right.any()
-            or right.all()
-            or x[right == 0].max() <= x[right == 1].min()
-            or x[right == 1].max() <= x[right == 0].min()
-        )
-        assert parted and found.status != "ok"
-        return
-
-    def loss(at):
-        z = at[0] + at[1] * x
-        return np.logaddexp(0, z).sum() - right @ z
-
-    best = minimize(loss, [0.0, 0.0], method="BFGS", options={"gtol": 1e-9})
-    a, b = logistic(np.unique(x), *made.totals.reshape(-1, 2).T.astype(float))
-    assert loss([a, b]) <= best.fun + 1e-8
-    assert found.value == b
-
-
-def test_the_standard_error_of_the_slope_is_the_sandwich():
-    rng = np.random.default_rng(5)
-    confidence = rng.choice([0.5, 0.7, 0.8, 0.9], 300)
-    item = rng.integers(0, 120, 300)
-    right = (rng.random(300) < confidence).astype(float)
-    found = slope(trials(confidence, right, item, stream=1, n_draws=50))
-    x = np.column_stack([np.ones(300), logit(confidence)])
-    levels = np.array([0.5, 0.7, 0.8, 0.9])
-    a, b = logistic(
-        logit(levels),
-        *(
-            np.array([((confidence == each) & (right == kind)).sum() for each in levels]) * 1.0
-            for kind in (0, 1)
-        ),
-    )
-    p = expit(x @ [a, b])
-    bread = np.linalg.inv((x * (p * (1 - p))[:, None]).T @ x)
-    share = ((x @ bread) * x).sum(axis=1) * p * (1 - p)
-    parts = [
-        ((right - p)[:, None] * x)[item == i].sum(axis=0) / (1 - share[item == i].sum()) for i in set(item)
-    ]
-    variance = (bread @ (np.stack(parts).T @ np.stack(parts)) @ bread)[1, 1]
-    assert found.sem == pytest.approx(np.sqrt(variance), rel=1e-9)
-
-
-@every(
-    ("rows", "status"),
-    [
-        ([(5, 1), (8, 1)], "all correct"),
-        ([(5, 0), (8, 0)], "all wrong"),
-        ([(8, 0), (8, 1)], "one confidence level"),
-        ([(5, 0), (8, 1), (9, 1)], "perfect separation"),
-        ([(9, 0), (5, 1), (5, 1)], "perfect separation"),
-    ],
-)
-def test_a_slope_that_does_not_exist_has_a_reason(rows, status):
-    assert (slope(counted(rows)).value, slope(counted(rows)).status) == (None, status)
 
 
 @given(ROWS)

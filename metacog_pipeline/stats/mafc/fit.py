@@ -45,7 +45,7 @@ class Efficiency:
 
 
 def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
-    """Fit meta-d' of many cells: ``right`` and ``wrong`` answers, confidence rising, ``(N, K)`` or, of S strata, ``(N, S, K)``.
+    """Fit meta-d' to ``right`` and ``wrong`` answers by rising confidence, ``(N, K)`` or, of S strata, ``(N, S, K)``.
 
     Fractions are allowed; alternatives ``m`` of 2 to 10: one number, ``(N,)``, or ``(N, S)``. Else a ValueError.
     """
