@@ -309,9 +309,8 @@ def left_out(groups: Iterable[Group], rows: pl.DataFrame) -> pl.DataFrame:
 
 def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
     """Return the rows without a verdict where it rests on too few items or models for any; p stays."""
-    of = exact.few_models if unit == "models" else exact.few_items
     known = rows["n"].unique().to_list()
-    why = pl.col("n").replace_strict(known, [of(n) for n in known], return_dtype=pl.String)
+    why = pl.col("n").replace_strict(known, [exact.too_few(n, unit) for n in known], return_dtype=pl.String)
     few = pl.col("verdict").is_in(VERDICTS) & why.is_not_null()
     return rows.with_columns(
         verdict=pl.when(~few.fill_null(False)).then("verdict"),

@@ -215,7 +215,7 @@ def _difference(name: str, first: Side, second: Side) -> Row:
     if n_items <= exact.MOST_SWAPPED:
         one, two = (side.counts.astype(np.float64) for side in (first, second))
         p = exact.paired_p(one, two, lambda each: statistic(each.sum(axis=1)))
-    few = (exact.few_items(n_items) or f"few items: {n_items}") if n_items < FEW_ITEMS else "ok"
+    few = (exact.too_few(n_items) or f"few items: {n_items}") if n_items < FEW_ITEMS else "ok"
     return {**found, "low": low, "high": high, "p": p, "status": few}
 
 

@@ -1,12 +1,9 @@
-"""Statistics on plain arrays.
+"""Statistics on plain arrays: the formulas of all numbers.
 
-The formulas of all numbers. A function takes arrays (or n, mean, sd) and returns an `Estimate` or a frozen dataclass. Where
-there is no number a ``status`` says why; no NaN, warning or exception comes out of degenerate data. Wrong shapes,
-values out of range and non-finite numbers are a ValueError. All that draws random numbers takes a seed, and clusters
-are drawn by `resampling` alone.
-
-It never reads a file but its own tables, sees a data frame, knows a benchmark or prints; it needs NumPy and SciPy only (a
-test of imports holds it to that). Examples in the docstrings are tests.
+A function takes arrays (or n, mean, sd) and returns an `Estimate` or a frozen dataclass. Where there is no number a
+``status`` says why; no NaN, warning or exception comes out of degenerate data. Wrong shapes, values out of range and
+non-finite numbers are a ValueError. All that draws random numbers takes a seed; clusters are drawn by `resampling` alone.
+Nothing here reads a file but its own tables, sees a data frame, knows a benchmark or prints.
 
 Start with `estimate` (what a number is here), `resampling` (the unit of chance) and `intervals`; then the measure you need.
 
@@ -18,9 +15,7 @@ agreement_many         Fleiss' kappa, Krippendorff's alpha
 anova, effects         one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
 ranks, ranksum         Spearman's correlation, many rows at once; Mann and Whitney's test
 robust, pca            trimmed means, medians, resampled ranks of respondents; principal components
-correlation            a straight line through two measures
 paired(_many), exact   models on the same items: McNemar, Cochran's Q; p of all exchanges of few items
-multiple               Holm's and Bonferroni's corrections
 counts, type1, type2   trials of a binary task with ratings; d', c, c', ln beta; rates and AUROC by confidence
 yes_no                 yes/no × right/wrong: d'type2; meta_information: bits of confidence about correctness
 metad, mafc, bayes     meta-d' and M-ratio by maximum likelihood, of two and of m alternatives; by Markov chains

@@ -24,19 +24,10 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from metacog_pipeline.stats import auroc as areas
-from metacog_pipeline.stats import intervals, resampling
+from metacog_pipeline.stats import estimate, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length
 from metacog_pipeline.stats.calibration import turned
-from metacog_pipeline.stats.estimate import (
-    ALL_CORRECT,
-    ALL_WRONG,
-    NO_ITEMS,
-    OK,
-    ONE_LEVEL,
-    PERFECT,
-    Estimate,
-    unavailable,
-)
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.resampling import Patterns
 
@@ -72,10 +63,10 @@ class Trials:
     def why_not(self) -> str | None:
         """Why confidence says nothing of correctness here, from the counts as they are; None where it may."""
         if self.n == 0:
-            return NO_ITEMS
+            return estimate.NO_ITEMS
         if self.rarer == 0:
-            return ALL_WRONG if self.n_wrong else ALL_CORRECT
-        return ONE_LEVEL if len(self.stated) == 1 else None
+            return estimate.ALL_WRONG if self.n_wrong else estimate.ALL_CORRECT
+        return estimate.ONE_LEVEL if len(self.stated) == 1 else None
 
     @property
     def few(self) -> str | None:
@@ -167,7 +158,7 @@ def _area(made: Trials, statistic: resampling.Statistic) -> Estimate:
     spread = float(np.nanstd(statistic(made.draws)))
     low, high = loss_ends(value, spread, made.rarer)
     if low is None:
-        return Estimate(value, None, None, made.n, LOSS, made.few or PERFECT)
+        return Estimate(value, None, None, made.n, LOSS, made.few or estimate.PERFECT)
     return Estimate(value, low, high, made.n, LOSS, made.few or OK, spread)
 
 

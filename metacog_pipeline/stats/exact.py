@@ -27,22 +27,14 @@ NOTE = "p of all exchanges of items between the two"
 _TIE = 1e-9
 
 
-def few_items(n: int) -> str | None:
-    """Return why ``n`` items bear no verdict; None where they do.
+def too_few(n: int, unit: str = "items") -> str | None:
+    """Return why ``n`` items (or models, the ``unit``) bear no verdict; None where they do.
 
-    >>> few_items(2), few_items(6)
-    ('no verdict: 2 items, at least 6 needed', None)
+    >>> too_few(2), too_few(6), too_few(5, "models")
+    ('no verdict: 2 items, at least 6 needed', None, None)
     """
-    return None if n >= LEAST_ITEMS else f"no verdict: {n} items, at least {LEAST_ITEMS} needed"
-
-
-def few_models(n: int) -> str | None:
-    """Return why ``n`` models bear no verdict; None where they do.
-
-    >>> few_models(4), few_models(5)
-    ('no verdict: 4 models, at least 5 needed', None)
-    """
-    return None if n >= LEAST_MODELS else f"no verdict: {n} models, at least {LEAST_MODELS} needed"
+    least = LEAST_MODELS if unit == "models" else LEAST_ITEMS
+    return None if n >= least else f"no verdict: {n} {unit}, at least {least} needed"
 
 
 def order_p(x: ArrayLike, y: ArrayLike) -> float | None:

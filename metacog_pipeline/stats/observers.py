@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.counts import Counts
@@ -62,24 +62,14 @@ def _shares(d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high
 def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:
     """P(response, confidence) for one stimulus: P(response) of type 1 times P(confidence | response) of type 2."""
     k = (axis.shape[1] + 1) // 2
-    infinite = np.full((len(axis), 1), np.inf)
-    log_share = _log_widths(np.hstack([-infinite, axis, infinite]) - meta_mean[:, None])
+    u = axis - meta_mean[:, None]
+    nothing = np.zeros((len(axis), 1))
+    # Each side from its own tail: differences keep their digits there.
+    below = np.diff(np.hstack([nothing, ndtr(u[:, :k])]), axis=1)
+    above = -np.diff(np.hstack([ndtr(-u[:, k - 1 :]), nothing]), axis=1)
     parts = []
-    for answer, side in ((ndtr(c - mean), log_share[:, :k]), (ndtr(mean - c), log_share[:, k:])):
-        top = side.max(axis=1, keepdims=True)
-        weight = np.exp(side - np.where(np.isfinite(top), top, 0.0))
-        total = weight.sum(axis=1, keepdims=True)
-        parts.append(answer[:, None] * weight / np.where(total > 0, total, 1.0))
+    for answer, side in ((ndtr(c - mean), below), (ndtr(mean - c), above)):
+        total = side.sum(axis=1, keepdims=True)
+        parts.append(answer[:, None] * side / np.where(total > 0, total, 1.0))
     row = np.hstack(parts)
     return np.asarray(row / row.sum(axis=1, keepdims=True))
-
-
-def _log_widths(u: Floats) -> Floats:
-    """log of Φ(u_k) - Φ(u_k-1) from the tail in which it keeps its digits; -inf for equal edges."""
-    low, high = u[:, :-1], u[:, 1:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        flip = low + high > 0
-        low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-        log_low, log_high = log_ndtr(low), log_ndtr(high)
-        gap = np.where(np.isneginf(log_low), -np.inf, log_low - log_high)
-        return np.where(high > low, log_high + np.log1p(-np.exp(gap)), -np.inf)

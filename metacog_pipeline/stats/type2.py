@@ -11,19 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import estimate
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, mean_ranks, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
 from metacog_pipeline.stats.auroc import area_of, delong
 from metacog_pipeline.stats.counts import Counts
-from metacog_pipeline.stats.estimate import (
-    ALL_CORRECT,
-    ALL_WRONG,
-    NO_ITEMS,
-    OK,
-    ONE_LEVEL,
-    Estimate,
-    of_numbers,
-)
+from metacog_pipeline.stats.estimate import OK, Estimate, of_numbers
 from metacog_pipeline.stats.identifiability import by_response
 from metacog_pipeline.stats.intervals import SCALED, scaled_score
 from metacog_pipeline.stats.type1 import Texts
@@ -78,7 +71,7 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     value = np.minimum(area_of(right, wrong), 1.0)
     status = outcome_status(n_right, n_wrong)
     one_level = ((right + wrong) > 0).sum(axis=1) == 1
-    status = np.select([status != OK, one_level], [status, ONE_LEVEL], default=OK)
+    status = np.select([status != OK, one_level], [status, estimate.ONE_LEVEL], default=OK)
     variance = np.maximum(delong(right, wrong), 0.0)
     low, high = (np.full(value.shape, np.nan) for _ in range(2))
     some = status == OK
@@ -100,7 +93,7 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
     group = np.zeros(len(stated), dtype=np.int64) if groups is None else whole_counts("groups", groups)
     same_length(confidence=stated, groups=group)
     cells = 1 if groups is None else int(group.max(initial=-1)) + 1
-    rating, status = np.zeros(len(stated), dtype=np.int64), np.full(cells, NO_ITEMS, dtype=object)
+    rating, status = np.zeros(len(stated), dtype=np.int64), np.full(cells, estimate.NO_ITEMS, dtype=object)
     there = np.flatnonzero(~np.isnan(stated))
     there = there[np.argsort(group[there], kind="stable")]
     ends = np.cumsum(np.bincount(group[there], minlength=cells))
@@ -116,4 +109,5 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
 def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
     """Return ``"ok"`` per cell, or that there are no items, no wrong ones or no correct ones."""
     reasons = [(n_right <= 0) & (n_wrong <= 0), n_wrong <= 0, n_right <= 0]
-    return np.select(reasons, [NO_ITEMS, ALL_CORRECT, ALL_WRONG], default=OK).astype(np.str_)
+    names = [estimate.NO_ITEMS, estimate.ALL_CORRECT, estimate.ALL_WRONG]
+    return np.select(reasons, names, default=OK).astype(np.str_)

@@ -43,13 +43,13 @@ def test_what_has_no_exact_p_has_none(x):
 def test_items_that_all_favour_one_respondent_have_p_of_two_in_two_to_the_n(n):
     found = exact.paired_p(np.ones((n, 1)), np.zeros((n, 1)), lambda each: each[:, :, 0].mean(axis=1))
     assert found == pytest.approx(2 / 2**n)
-    assert (found < 0.05) == (exact.few_items(n) is None)
+    assert (found < 0.05) == (exact.too_few(n) is None)
 
 
 def test_the_stated_least_numbers_are_the_first_whose_exact_p_can_reach_five_percent():
     assert 2 / 2**exact.LEAST_ITEMS < 0.05 <= 2 / 2 ** (exact.LEAST_ITEMS - 1)
     assert exact.rank_p(range(4), range(4)) >= 0.05 > exact.rank_p(range(5), range(5))
-    assert exact.few_models(4) and exact.few_models(5) is None
+    assert exact.too_few(4, "models") and exact.too_few(5, "models") is None
 
 
 def test_an_exchange_without_a_value_counts_as_far_and_what_was_seen_needs_one():

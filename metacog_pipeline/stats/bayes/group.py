@@ -28,18 +28,10 @@ import numpy as np
 from scipy.special import erfcx, exp1, ndtri
 
 from metacog_pipeline.stats._arrays import Floats, whole
-from metacog_pipeline.stats.bayes import sampler
+from metacog_pipeline.stats.bayes import sampler, single
 from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise
 from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Sampled
-from metacog_pipeline.stats.bayes.single import (
-    FAR,
-    HAZARD,
-    ROOT_2,
-    SIGN,
-    SubjectModel,
-    ratings_part,
-    subject_model,
-)  # fmt: skip
+from metacog_pipeline.stats.bayes.single import FAR, HAZARD, ROOT_2, SIGN, ratings_part, subject_model
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
@@ -254,7 +246,8 @@ class GroupModel:
 
     def guess(self) -> Floats:
         """Return a point near the mass: every subject's own point estimates and their spread, M-ratio 1."""
-        table = np.array([SubjectModel(self.ratings_given[..., i]).guess() for i in range(self.subjects)])
+        own = np.moveaxis(self.ratings_given, 3, 0)
+        table = np.array([single.SubjectModel(each).guess() for each in own])
         c1, d1, logs = table[:, 0], table[:, 1], table[:, 3:]
         cuts = np.cumsum(np.exp(logs.reshape(self.subjects, 2, -1)), axis=2).mean()
         last = [cuts, np.log(0.7), -0.1, np.log(0.3)]

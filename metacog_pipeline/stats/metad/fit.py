@@ -10,16 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.metad.likelihood import (
-    Collapsed,
-    Evaluation,
-    Mask,
-    Problem,
-    by_side,
-    collapse,
-    problem_of,
-    restore,
-)
+from metacog_pipeline.stats.metad import likelihood
+from metacog_pipeline.stats.metad.likelihood import Evaluation, Mask, Problem
 from metacog_pipeline.stats.metad.search import largest_gradient, search, solve_tridiagonal
 from metacog_pipeline.stats.type1 import Texts, Type1, type1, unit
 
@@ -134,7 +126,7 @@ def fit_metad(
     with np.errstate(all="ignore"):
         se_meta_d, se_m_ratio, se_m_diff = two_stage(found["variance"], found["by_theta"], meta_d, first)
         meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
-    edges = np.where(there, restore(found["edges"], cells.collapsed.rank), np.nan)
+    edges = np.where(there, likelihood.restore(found["edges"], cells.collapsed.rank), np.nan)
     return MetaD(
         status=status, d1=np.where(zero, 0.0, first.d), c1=first.c, da=np.where(zero, 0.0, first.da),
         meta_d1=meta_d, meta_da=scale * meta_d, m_ratio=_ratio(meta_d, first.d),
@@ -151,8 +143,8 @@ class _Cells:
     """Counts by side, their type-1 measures, and the status that these alone impose."""
 
     def __init__(self, table: Counts, s: ArrayLike) -> None:
-        self.first, self.counts, self.n = type1(table, s=s), by_side(table), table.n
-        self.collapsed = collapse(self.counts)
+        self.first, self.counts, self.n = type1(table, s=s), likelihood.by_side(table), table.n
+        self.collapsed = likelihood.collapse(self.counts)
         self.status = np.full(table.cells, OK, dtype="<U15")
         self.status[_zero(table, self.first)] = ZERO_DPRIME
         self.status[~(np.isfinite(self.first.d) & np.isfinite(self.first.c))] = UNDEFINED_TYPE1
@@ -178,8 +170,8 @@ class _Cells:
 
     def _fill(self, result: dict[str, Floats], status: Texts, cell: Ints, side: int | None) -> None:
         first, n = self.first, self.n[cell]
-        part = Collapsed(self.collapsed.counts[..., cell], self.collapsed.rank[..., cell])
-        problem = problem_of(part, first.d[cell], first.c[cell], first.s[cell])
+        part = likelihood.Collapsed(self.collapsed.counts[..., cell], self.collapsed.rank[..., cell])
+        problem = likelihood.problem_of(part, first.d[cell], first.c[cell], first.s[cell])
         problem = problem if side is None else problem.side(side)
         found, here = search(problem, first.d[cell] / problem.unit)
         variance, by_theta = sensitivity(problem, here, found.x, n, side)
