@@ -87,7 +87,7 @@ def shared_draws(
     if rows.ndim != 3:
         raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
     rows = counts("tables", rows.ravel()).reshape(rows.shape)
-    here: Rows = (rows > 0).any(axis=2)
+    here: Rows = np.asarray((rows > 0).any(axis=2))
     by_items: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
     packed = np.packbits(here, axis=0).T.copy()
     for i, j in wanted:
