@@ -256,7 +256,7 @@ def test_moving_away_from_what_is_punished_is_a_shift_up_and_towards_it_one_down
 
 
 def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(tmp_path, monkeypatch):
-    sample, short = kept.bayes_metad, {"draws": 4, "chains": 4, "warmup": 1, "rounds": 1}
+    sample, short = kept.bayes_metad, {"draws": 4, "rounds": 1}
     monkeypatch.setattr(kept, "bayes_metad", lambda table, **k: sample(table, **k | short))
     for _ in range(2):  # sampled, then read
         rows = values(pool(observer(n=200), seed=1, home=tmp_path, n_boot=20))

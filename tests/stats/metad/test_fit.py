@@ -120,6 +120,9 @@ def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
         ([50, 40, 9, 1, 0, 0], [0, 0, 1, 9, 40, 50], "boundary"),
         ([10, 20, 40, 30], [35, 30, 20, 15], "ok"),
         ([0, 90, 10, 0], [12, 0, 0, 88], "ok"),
+        # Newton's steps leave the ridge: |c| is many times |d|, or all but some answers are in two ratings.
+        ([308, 12, 43, 37], [306, 13, 36, 45], "ok"),
+        ([130, 201, 69, 0], [135, 200, 64, 1], "ok"),
     ],
 )
 def test_degenerate_counts_are_named(n_s1, n_s2, status):
