@@ -1,9 +1,10 @@
-"""What is measured: shares of the answers, and what rests on level of confidence × right or wrong.
+"""What is measured: shares of the answers, d′ and criterion of what cannot be answered, and stated confidence.
 
-The measures are those of Tables 3 and 4 of the paper, and further shares that show why a number is what it is. Accuracy is
-over all items asked: one without a letter counts as wrong. An item with a letter but no confidence counts everywhere except
-in the measures of confidence, which read confidence c as (c - 1)/4. Efficiency (``…_mafc``) is that of a choice among
-five, over the items keyed A to D that were answered A to E: E is an answer, F ("I do not know") is none.
+The shares are those of Tables 3 and 4 of the paper, and further ones that show why a number is what it is. Accuracy is over
+all items asked: one without a letter counts as wrong. An item with a letter but no confidence counts everywhere except in
+the measures of confidence. Those of calibration and efficiency are computed as for every benchmark, from confidence c as
+(c - 1)/4; efficiency (``…_mafc``) is that of a choice among five, over the items keyed A to D that were answered A to E: E
+is an answer, F ("I do not know") is none.
 
 Knowing that a question cannot be answered is signal detection, once for E and once for F. Signal are the items with that
 key, noise the items keyed A to D; the recalls of the paper are the hits, ``false_alarm_E`` and ``false_alarm_F`` the false
@@ -14,7 +15,7 @@ criterion c says how often it says so (below 0: too often). Rates have log-linea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,17 +25,17 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
-from metacog_pipeline.scoring import calibration as shared
+from metacog_pipeline.scoring import calibration
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.measures import share
-from metacog_pipeline.stats import calibration, intervals, resampling
-from metacog_pipeline.stats.auroc import auroc_from_patterns
-from metacog_pipeline.stats.calibration import level_probability
+from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED, OF_CHOICES
+from metacog_pipeline.scoring.measures import Resting, share
+from metacog_pipeline.stats import confidence_grid, intervals, resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 
 N_LEVELS = 5
-NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
+N_ALTERNATIVES = 5
+HEADLINE = "d_unanswerable"
 E, F = 5, 6  # letters are counted as 1 to 6, 0 is none
 FICTIONAL, MALFORMED, QUESTION_MODIFIED = 1, 2, 3
 LOW, MEDIUM, HIGH = 1, 2, 3
@@ -43,25 +44,7 @@ CODED = (
 )  # fmt: skip
 _KINDS = {"Fictional": FICTIONAL, "Bad": MALFORMED, "Question modified": QUESTION_MODIFIED}
 _NUMBER: dict[str, int] = {letter: number for number, letter in enumerate(LETTERS, start=1)}
-_LEVEL = np.repeat(np.arange(1.0, N_LEVELS + 1), 2)  # of each of the ten cells level × (wrong, correct)
-_RIGHT = np.tile([0.0, 1.0], N_LEVELS)
 _ORDINARY = ("A", "B", "C", "D")
-_LETTERED: Where = (("answer", tuple(LETTERS)),)
-_RATED: Where = (*_LETTERED, ("confidence", tuple(range(1, N_LEVELS + 1))))
-_CHOSEN: Where = (("target", _ORDINARY), ("answer", (*_ORDINARY, "E")), _RATED[1])
-#: What a code means in the columns of the responses.
-_MEANING: Mapping[tuple[str, int], Where] = {
-    ("_lettered", 1): _LETTERED,
-    ("_ordinary", 1): (("target", _ORDINARY),),
-    ("_media", 1): (("tags", (MEDIA_ABSENT,)),),
-    **{("_letter", number): (("answer", (letter,)),) for letter, number in _NUMBER.items()},
-    **{("_key", number): (("target", (letter,)),) for letter, number in _NUMBER.items()},
-    **{("_kind", number): (("kind", (kind,)),) for kind, number in _KINDS.items()},
-    **{
-        ("_rated", band): (*_LETTERED, ("confidence", levels))
-        for band, levels in ((LOW, (1, 2)), (MEDIUM, (3, 4)), (HIGH, (5,)))
-    },
-}
 
 
 def coded(responses: pl.DataFrame) -> pl.DataFrame:
@@ -88,14 +71,6 @@ def coded(responses: pl.DataFrame) -> pl.DataFrame:
         _ordinary=pl.col("_key").is_between(1, 4).cast(pl.Int8),
         _rated=pl.when(lettered & known).then(band).otherwise(0).cast(pl.Int8),
     )
-
-
-def _missing_answer_recall(group: Group) -> Estimate | None:
-    """Return the recall, and say where E is chosen for so much that it means little."""
-    found, chosen = share({"_letter": E}, only={"_key": E})(group), share({"_letter": E})(group)
-    if found is None or chosen is None or (chosen.value or 0.0) < E_SHARE_FLAG:
-        return found
-    return replace(found, method=f"{found.method}; E is {chosen.value:.1%} of all choices: recall inflated")
 
 
 # --- seeing that there is no answer -----------------------------------------------------------------------------------
@@ -157,6 +132,37 @@ def _one(
     return Estimate(value, low, high, n, _WIDENED, sem=max(found.sem or 0.0, spread))
 
 
+# --- confidence -------------------------------------------------------------------------------------------------------
+_RATING = 1 + 4 * np.repeat(
+    confidence_grid.SHARE, 2
+)  # 1 to 5 in each cell of the grid: percent × (wrong, right)
+_RIGHT = np.tile([0.0, 1.0], confidence_grid.GRID)
+_OF_RATINGS: Mapping[str, tuple[str, np.ndarray, np.ndarray]] = {
+    "mean_confidence": ("Mean confidence, 1 to 5.", _RATING, np.ones_like(_RIGHT)),
+    "positive_confidence": ("Mean confidence of right answers.", _RATING * _RIGHT, _RIGHT),
+    "negative_confidence": ("Mean confidence of wrong answers.", _RATING * (1 - _RIGHT), 1 - _RIGHT),
+    "weighted_accuracy": ("Share right, each answer weighted by its confidence.", _RATING * _RIGHT, _RATING),
+}
+_SHARED = ("ece", "brier", "auroc2", *OF_CHOICES)  # as every benchmark has them
+NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
+
+
+def confidence(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
+    """Return the measures of stated confidence of each group, over its answers with a letter and a confidence."""
+    seed, found = benchmark.context.seed, []
+    for group in groups:
+        stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
+        cells = calibration.cells_of(stated)
+        patterns = resampling.patterns_of(stated["cluster"].to_numpy(), cells, confidence_grid.CELLS)
+        every = confidence_grid.measures(patterns, calibration.draws(patterns, seed))
+        every |= calibration.efficiency_of(stated.filter(holds(CHOSEN, stated.schema)), seed)
+        if (area := every["auroc2"]).status == ONE_LEVEL:
+            every["auroc2"] = unavailable(area.n, area.method, NOT_INFORMATIVE)
+        own = {name: intervals.ratio(patterns, *weights) for name, (_, *weights) in _OF_RATINGS.items()}
+        found.append({**own, **{name: every[name] for name in _SHARED}})
+    return found
+
+
 # --- definitions ------------------------------------------------------------------------------------------------------
 _RIGHT_ANSWER = {"correct": 1}
 #: Name, what it is, the codes counted, and the codes of the answers it is a share of.
@@ -182,23 +188,19 @@ SHARES: tuple[tuple[str, str, Mapping[str, int], Mapping[str, int]], ...] = (
     *((f"choice_share_{letter}", f"Share of {letter} among all answers.", {"_letter": number}, {})
       for letter, number in _NUMBER.items()),
 )  # fmt: skip
-_OWN: Mapping[str, Callable[[Group], Estimate | None]] = {
-    "missing_answer_recall": _missing_answer_recall,
-    "coverage": lambda group: share({"_lettered": 1})(group.everything),
-}
-_OF_LEVELS = {
-    "mean_confidence": "Mean confidence, 1 to 5.",
-    "positive_confidence": "Mean confidence of right answers.",
-    "negative_confidence": "Mean confidence of wrong answers.",
-    "weighted_accuracy": "Share right, each answer weighted by its confidence.",
-    "ece": "Expected calibration error, confidence as (c - 1)/4.",
-    "brier": "Brier score, confidence as (c - 1)/4.",
-    "auroc2": "Probability that a right answer is rated above a wrong one.",
-    "d_mafc": "d′ that gives the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
-    "meta_d_mafc": "d′ of the ideal observer whose confidence separates right from wrong as well, choosing among 5.",
-    "m_ratio_mafc": "meta-d′ / d′ of a choice among 5. Cite this one.",
-    "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
-    "auroc2_ideal": "AUROC2 of the ideal observer of this accuracy.",
+
+
+def _missing_answer_recall(group: Group) -> Estimate | None:
+    """Return the recall, and say where E is chosen for so much that it means little."""
+    found, chosen = share({"_letter": E}, only={"_key": E})(group), share({"_letter": E})(group)
+    if found is None or chosen is None or (chosen.value or 0.0) < E_SHARE_FLAG:
+        return found
+    return replace(found, method=f"{found.method}; E is {chosen.value:.1%} of all choices: recall inflated")
+
+
+_OWN = {
+    "missing_answer_recall": Resting(_missing_answer_recall, (("_key", (E,)),)),
+    "coverage": Resting(lambda group: share({"_lettered": 1})(group.everything), ()),
 }
 _OF_DETECTION = {
     f"{letter}_{name}": words.format(said)
@@ -212,117 +214,55 @@ _OF_DETECTION = {
         ("c", "Criterion of {}; below 0 a model says it too often, above 0 too seldom."),
     )
 }
-N_ALTERNATIVES = 5
-_EFFICIENCY = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
-_VERDICT = {"positive_confidence": 1, "negative_confidence": 0}
-_LABELS = {
-    **{name: f"{'d′' if name[0] == 'd' else 'c'} {name[2:]}" for name in _OF_DETECTION},
-    "ece": "ECE",
-    "auroc2": "AUROC2",
-    "d_mafc": "d′ (5 alternatives)",
-    "meta_d_mafc": "meta-d′ (5 alternatives)",
-    "m_ratio_mafc": "M-ratio (5 alternatives)",
-    "eta_mafc": "eta",
-    "auroc2_ideal": "ideal AUROC2",
-}
-_UNITS: dict[str, tuple[Unit, tuple[float | None, float | None]]] = {
-    **{f"{which}_confidence": (Unit.RATING, (1.0, 5.0)) for which in ("mean", "positive", "negative")},
-    **dict.fromkeys(("d_mafc", "meta_d_mafc", *_OF_DETECTION), (Unit.SD, (None, None))),
-    **dict.fromkeys(("m_ratio_mafc", "eta_mafc"), (Unit.RATIO, (None, None))),
-}
-_LESS_IS_BETTER = ("false_alarm", "refusal", "ece", "brier")
-_NEITHER_IS = (
-    "choice_share",
-    "fiction_guess",
-    "c_",
-    "mean_confidence",
-    "positive_confidence",
-    "negative_confidence",
-)
-HEADLINE = "d_unanswerable"
-_TABLE_3 = ("confidence_accuracy", "_confidence")
-_TABLE_4 = ("accuracy", "missing_answer_recall", "unknown_recall")
-
-
-def _rests_on(name: str) -> Where:
-    """Return what holds of the answers that a measure of levels rests on."""
-    if name in _EFFICIENCY:
-        return _CHOSEN
-    return (*_RATED, ("correct", (_VERDICT[name],))) if name in _VERDICT else _RATED
-
-
-def _shares_rest_on(top: Mapping[str, int], only: Mapping[str, int]) -> Where:
-    """Return what holds of the answers that a share is of, in columns that are shown."""
-    known: Where = (("source_target", None),) if "_guessed" in top else ()
-    return (*(each for code in only.items() for each in _MEANING[code]), *known)
-
-
-_MISSING = HitRate("false_alarm_E", "d_missing", "c_missing")
-_UNKNOWN = HitRate("false_alarm_F", "d_unknown", "c_unknown")
-#: Raised by every F.
+_HITS_OF_E = ("missing_answer_recall",)
 _HITS_OF_F = ("unknown_recall", "fictional_accuracy", "malformed_accuracy", "altered_question_recall")
+#: Every yes raises these; they are shown with their false alarms, d′ and criterion.
+_HIT_RATES = {
+    **dict.fromkeys(_HITS_OF_E, HitRate("false_alarm_E", "d_missing", "c_missing")),
+    **dict.fromkeys(_HITS_OF_F, HitRate("false_alarm_F", "d_unknown", "c_unknown")),
+}
+_NEITHER_IS = ("choice_share", "fiction_guess")
+_TABLE_3 = ("high_confidence_accuracy", "medium_confidence_accuracy", "low_confidence_accuracy", *_OF_RATINGS)
+_PAPER = {
+    **dict.fromkeys(_TABLE_3, "Table 3"),
+    **dict.fromkeys(("accuracy", "missing_answer_recall", "unknown_recall"), "Table 4"),
+}
+_STATED: Where = (("confidence", None),)
 
 
-def _measure(
-    name: str, words: str, rests_on: Where, compute: Callable[[Group], Estimate | None] | None = None
-) -> Measure:
-    unit, limits = _UNITS.get(name, (Unit.SHARE, (0.0, 1.0)))
+def _share(name: str, words: str, top: Mapping[str, int], only: Mapping[str, int]) -> Measure:
+    better = None if name.startswith(_NEITHER_IS) else not name.startswith(("false_alarm", "refusal"))
     return Measure(
-        name, _LABELS.get(name, name.replace("_", " ")), compute, unit, limits,
-        higher_is_better=None if name.startswith(_NEITHER_IS) else not name.startswith(_LESS_IS_BETTER),
-        headline=name == HEADLINE,
-        paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in _TABLE_4 else "",
-        words=words,
-        rests_on=rests_on,
-        hit_rate=_MISSING if name == "missing_answer_recall" else _UNKNOWN if name in _HITS_OF_F else None,
+        name, name.replace("_", " "), _OWN.get(name) or share(top, only=only), higher_is_better=better,
+        paper=_PAPER.get(name, ""), words=words, hit_rate=_HIT_RATES.get(name),
     )  # fmt: skip
 
 
-def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
-    """Return the measures of level × correct of each group, over its answers with a letter and a confidence."""
-    seed, found = benchmark.context.seed, []
-    for group in groups:
-        rated = group.rows.filter(holds(_RATED, group.rows.schema))
-        cells = rated.select(2 * (pl.col("confidence").cast(pl.Int64) - 1) + pl.col("correct")).to_series()
-        patterns = resampling.patterns_of(rated["cluster"].to_numpy(), cells.to_numpy(), 2 * N_LEVELS)
-        chosen = harmonised(benchmark, group.rows.filter(holds(_CHOSEN, group.rows.schema)))
-        efficiency = shared.efficiency_of(chosen, seed)
-        found.append({**_confidence(patterns, shared.draws(patterns, seed)), **efficiency})
-    return found
+def _of_ratings(name: str, words: str) -> Measure:
+    is_share = name == "weighted_accuracy"
+    unit, ends = (Unit.SHARE, (0.0, 1.0)) if is_share else (Unit.RATING, (1.0, 5.0))
+    right = {"positive_confidence": 1.0, "negative_confidence": 0.0}.get(name)
+    return Measure(
+        name, name.replace("_", " "), unit=unit, range=ends, higher_is_better=True if is_share else None,
+        paper=_PAPER.get(name, ""), words=words,
+        rests_on=_STATED if right is None else (*_STATED, ("correct", (right,))), shared=True,
+    )  # fmt: skip
 
 
-def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, Estimate]:
-    quarters, n = level_probability(N_LEVELS), int(patterns.totals.sum())
-
-    def mean(where: np.ndarray) -> Estimate:
-        return intervals.ratio(patterns, _LEVEL * where, where)
-
-    def read_as(found: Estimate) -> Estimate:
-        return replace(found, method=f"{found.method}; c as (c-1)/4")
-
-    auroc = auroc_from_patterns(patterns)
-    return {
-        "mean_confidence": mean(np.ones_like(_RIGHT)),
-        "positive_confidence": mean(_RIGHT),
-        "negative_confidence": mean(1 - _RIGHT),
-        "weighted_accuracy": intervals.ratio(patterns, _LEVEL * _RIGHT, _LEVEL),
-        "ece": read_as(calibration.ece_estimate(patterns, quarters, draws)),
-        "brier": read_as(calibration.brier_from_patterns(patterns, quarters)),
-        "auroc2": unavailable(n, auroc.method, NOT_INFORMATIVE) if auroc.status == ONE_LEVEL else auroc,
-    }
+def _of_detection(name: str, words: str) -> Measure:
+    letter, kind = name.split("_")
+    return Measure(
+        name, f"{'d′' if letter == 'd' else 'c'} {kind}", unit=Unit.SD, range=(None, None),
+        higher_is_better=True if letter == "d" else None, headline=name == HEADLINE, words=words, rests_on=_SEEN[kind],
+    )  # fmt: skip
 
 
 MEASURES: tuple[Measure | MeasureSet, ...] = (
-    *(
-        _measure(name, words, _shares_rest_on(top, only), _OWN.get(name) or share(top, only=only))
-        for name, words, top, only in SHARES
-    ),
+    *(_share(*each) for each in SHARES),
     MeasureSet(
-        tuple(_measure(name, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),
-        _level_measures,
+        (*(_of_ratings(name, words) for name, (words, *_) in _OF_RATINGS.items()),
+         *(each for each in DECLARED if each.name in _SHARED)),
+        confidence,
     ),
-    MeasureSet(
-        tuple(_measure(name, words, _SEEN[name[2:]]) for name, words in _OF_DETECTION.items()),
-        detection,
-    ),
-)
+    MeasureSet(tuple(_of_detection(*each) for each in _OF_DETECTION.items()), detection),
+)  # fmt: skip
