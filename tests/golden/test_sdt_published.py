@@ -10,8 +10,8 @@ import shutil
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.published import TOLERANCE
 from tests.golden.agreed import need, rows
+from tests.signaldetection.refit import TOLERANCE
 from tests.signaldetection.scored import published_posteriors, refit_tables
 
 NAMES = {

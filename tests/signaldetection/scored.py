@@ -15,13 +15,14 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
-from metacog_pipeline.benchmarks.signaldetection import SignalDetection, measures, published
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection, measures
 from metacog_pipeline.benchmarks.signaldetection.items import Item, Texts
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.schemas import response_schema
 from metacog_pipeline.study import load_study
+from tests.signaldetection import refit
 
 RESPONSES = response_schema(SignalDetection)
 _FOLDER = tempfile.TemporaryDirectory(prefix="metacog-sdt-")
@@ -163,6 +164,6 @@ def published_posteriors(factory: pytest.TempPathFactory) -> Path:
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:
     """The refit of the files of ``data``."""
-    found = published.refit_tables(data, seed, posteriors)
+    found = refit.refit_tables(data, seed, posteriors)
     rows = pl.DataFrame(found.claims, infer_schema_length=None)
     return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.tests))
