@@ -173,10 +173,10 @@ def _wanted(result: Anova) -> Pairs | None:
 
 
 def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
-    """Yield recall on accuracy over groups: with all of them and, where some models overuse E, without those."""
+    """Yield recall on accuracy over models: with all of them and, where some overuse E, without those."""
     chosen, asked = (each.sum(axis=0) for each in compared.table("choice_share_E"))
     share = chosen / asked
-    over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG and compared.what == "models"]
+    over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG]
     accuracy = _anova(compared, "accuracy").groups.mean
     for recall in _RECALLS:
         groups = _anova(compared, recall).groups
@@ -184,7 +184,7 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
         named = "; ".join(
             f"{compared.groups[at]} (E is {share[at]:.1%} of all choices)" for at in over if at in kept
         )
-        sets = [(kept, f"all {len(kept)} {compared.what}")]
+        sets = [(kept, f"all {len(kept)} models")]
         if named:
             sets.append(([at for at in kept if at not in over], f"without {named}"))
         for own, note in sets if len(kept) >= 3 else ():
@@ -363,7 +363,6 @@ CONTRASTS = (
         version="4", between_models=True, pairs=True,
     ),
     _contrast("correlation", regression, _LINE, unit="models"),
-    _contrast("correlation_conditions", regression, _LINE, "conditions", unit="models"),
 )  # fmt: skip
 QUESTIONS = (
     Question(
@@ -380,7 +379,6 @@ QUESTIONS = (
     Question(
         "Do models that are right more often also notice more questions without an answer?",
         ("correlation_models", "unknown_recall"),
-        ("correlation_conditions",),
         unit="models",
     ),
 )
