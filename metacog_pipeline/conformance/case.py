@@ -43,12 +43,10 @@ _OURS = __name__.partition(".")[0]
 SOME_ITEMS = 3  # of those looked at one by one
 _ELSEWHERE = """
 import importlib, json, sys
-path, module, place, name, items = json.loads(sys.argv[1])
+path, place, name, items = json.loads(sys.argv[1])
 sys.path[:0] = path
-importlib.import_module(module)
-loaded = [each for each in sys.modules if each == "dagster" or ".benchmarks." in each]
 item = getattr(importlib.import_module(place), name).model_validate_json
-print(json.dumps([loaded, [json.dumps(item(each).asked_and_scored_by(), sort_keys=True) for each in items]]))
+print(json.dumps([json.dumps(item(each).asked_and_scored_by(), sort_keys=True) for each in items]))
 """
 
 
@@ -174,19 +172,19 @@ class Tried:
         bound = _built(type(self.benchmark), study)
         return Tried(bound, (0, 0), settings, {spec.name: _answers(bound, spec) for spec in study.models})
 
-    @cached_property
-    def elsewhere(self) -> subprocess.CompletedProcess[str]:
-        """A process of its own: modules loaded with the benchmark's, and by what its first items are asked and scored.
 
-        One process for two rules: to load a benchmark is most of its time.
-        """
-        item = self.benchmark.Item
-        kept = [each.model_dump_json() for each in self.benchmark.items[:SOME_ITEMS]]
-        given = [sys.path, type(self.benchmark).__module__, item.__module__, item.__qualname__, kept]
-        return subprocess.run(
-            [sys.executable, "-c", _ELSEWHERE, json.dumps(given)],
-            capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONHASHSEED": "7"},
-        )  # fmt: skip
+def asked_elsewhere(item: type[Item], items: Sequence[Item]) -> list[str]:
+    """Return by what ``items`` are asked and scored, as JSON, in a process of its own with another seed of hash()."""
+    given = [sys.path, item.__module__, item.__qualname__, [each.model_dump_json() for each in items]]
+    done = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, json.dumps(given)],
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONHASHSEED": "7"},
+    )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.strip()[-300:]
+        raise Broken(f"{item.__module__} cannot be imported alone, or its Item cannot be read there: {said}")
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def faults_of(benchmark: Any) -> list[str]:
@@ -221,7 +219,7 @@ def try_benchmark(
         keys = dict(benchmark.trial_settings if settings is None else settings)
         study = small_study(benchmark, folder, keys, respondents)
     bound = _built(benchmark, study)
-    _rehearse(bound, study)
+    _answers(bound, study.models[0], 1)  # a fault is reported before a session is begun
     with held(
         f"{name}: to ask its observer", "let observer() return the text of an answer for every request"
     ):
@@ -244,49 +242,37 @@ def _built(benchmark: type[Any], study: Study) -> Benchmark[Any, Any, Any]:
     return bound
 
 
-def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFrame:
-    """Return the calls of a simulated respondent, in the columns of transcripts that are read, without a session."""
-    chat = _Recorder(spec, respond=benchmark.observer(spec.observer))
-    rows: list[tuple[str | None, ...]] = []
+def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec, most: int | None = None) -> pl.DataFrame:
+    """Return the calls of a simulated respondent, in the columns of transcripts that are read, without a session.
+
+    ``most`` is how many items of each condition are asked, None for all.
+    """
+    name, rows = type(benchmark).__name__, list[tuple[str | None, ...]]()
+    with held(
+        f"{name}.conditions()", "return a Condition for each arm, whose items are some of those it is given"
+    ):
+        arms = tasks.asked(benchmark, spec)
+    if not arms:
+        raise Broken(f"{name}: no condition; return at least one from conditions()")
+    with held(f"{name}.observer()", "return what answers a request"):
+        chat = _Recorder(spec, name=name, respond=benchmark.observer(spec.observer))
 
     async def ask() -> None:
-        for condition, items in tasks.asked(benchmark, spec):
-            for item in items:
+        for condition, items in arms:
+            for item in items[:most]:
                 start = len(chat.requests)
                 await benchmark.ask(item, condition, chat)
                 for request, said in zip(chat.requests[start:], chat.answers[start:], strict=True):
                     kept = said.status.value, said.text, encode_logprobs(said.logprobs)
                     rows.append((item.item_id, condition, request.step, *kept))
 
-    asyncio.run(ask())
+    with held(f"{name}.ask", "make its calls after any answer"):
+        asyncio.run(ask())
     names = ("item_id", "condition", "step", "status", "text", "logprobs_json")
     found = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     absent = {name: pl.lit(None, pl.String) for name in CALL_COLUMNS if name not in names}
-    return found.with_columns(**absent, started_at=pl.int_range(pl.len())).with_columns(
-        mode=pl.lit(chat.mode), answer_id=pl.lit("")
-    )
-
-
-def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
-    """Raise `Broken` where asking fails, or what answers gives no text."""
-    name, spec = type(benchmark).__name__, study.models[0]
-    to_do = "return a Condition for each arm, whose items are some of those it is given"
-    with held(f"{name}.conditions()", to_do):
-        arms = tasks.asked(benchmark, spec)
-    if not arms:
-        raise Broken(f"{name}: no condition; return at least one from conditions()")
-    with held(f"{name}.observer()", "return what answers a request"):
-        observer = benchmark.observer(spec.observer)
-    for condition, items in arms:
-        for item in items[:1]:
-            with held(f"{name}.ask", "make its calls after any answer"):
-                requests = rehearsed(benchmark, item, condition, spec)
-            for request in requests[:1]:
-                with held(f"{name}: its observer", "let it answer every request about its items"):
-                    answer: object = observer(request)
-                if not isinstance(answer, str | Completion):
-                    said = one_line(f"{answer!r} ({type(answer).__name__}) for item {item.item_id}", 120)
-                    raise Broken(f"{name}: its observer returns {said} under {condition}; return a text")
+    more = {"started_at": pl.int_range(pl.len()), "mode": pl.lit(chat.mode), "answer_id": pl.lit("")}
+    return found.with_columns(**{**absent, **more})
 
 
 @dataclass
@@ -295,6 +281,7 @@ class _Recorder:
 
     spec: ModelSpec
     mode: str = "text"
+    name: str = ""  # of the benchmark, for messages
     respond: Respondent | None = None
     requests: list[ChatRequest] = field(default_factory=list)
     answers: list[Completion] = field(default_factory=list)
@@ -302,10 +289,18 @@ class _Recorder:
     async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
         sampling = sampling_for(self.spec, Profile(self.mode), SEED, how)  # type: ignore[arg-type]
         self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
-        said = "42" if self.respond is None else self.respond(self.requests[-1])
+        said = "42" if self.respond is None else self._said(self.respond)
         whole = Completion(Status.OK, said) if isinstance(said, str) else said
         self.answers.append(whole)
         return Answer(whole.status, whole.text, whole.logprobs)
+
+    def _said(self, respond: Respondent) -> str | Completion:
+        with held(f"{self.name}: its observer", "let it answer every request about its items"):
+            said: Any = respond(self.requests[-1])
+        if not isinstance(said, str | Completion):
+            shown = one_line(f"{said!r} ({type(said).__name__})", 120)
+            raise Broken(f"{self.name}: its observer returns {shown}; return a text")
+        return said
 
 
 def rehearsed(benchmark: Any, item: Item, condition: str, spec: ModelSpec) -> list[ChatRequest]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import duckdb
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.contract import Call, Stage
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
-from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, held, rehearsed
+from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, asked_elsewhere, held, rehearsed
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.leaderboard.build import BrokenError, require_none
-from metacog_pipeline.leaderboard.sql_folder import load_project
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, as_table, failures_in, table
@@ -73,24 +72,6 @@ def every_setting_says_which_stage_it_makes_stale(tried: Tried) -> Iterator[str]
         yield ".Settings must stay frozen and forbid unknown keys"
 
 
-def its_module_imports_neither_dagster_nor_another_benchmark(tried: Tried) -> Iterator[str]:
-    """Commands that need one benchmark load one benchmark, and none loads Dagster."""
-    module = type(tried.benchmark).__module__
-    root, (loaded, _) = ".".join(module.split(".")[:3]), _elsewhere(tried)
-    if other := [name for name in loaded if not name.startswith(root)]:
-        yield f": {module} imports {', '.join(other[:5])}; import what it shares from the pipeline instead"
-
-
-def _elsewhere(tried: Tried) -> list[list[str]]:
-    """Return what a process of its own has loaded with the module, and by what its first items are asked and scored."""
-    done = tried.elsewhere
-    if done.returncode:
-        said = done.stderr.strip()[-300:]
-        raise Broken(f"{tried.name} cannot be imported alone, or its Item cannot be read there: {said}")
-    found: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 # --- items ------------------------------------------------------------------------------------------------------------
 def items_are_kept_as_they_are(tried: Tried) -> Iterator[str]:
     """They are asked in the order of position, and kept as Parquet by their annotations."""
@@ -112,8 +93,9 @@ def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> Iterator[str]
                 f": item_hash of {item.item_id} changes with its position or from one reading to the next; leave "
                 "position, dates, ids of objects and random numbers out of asked_and_scored_by"
             )
-    _, there = _elsewhere(tried)
-    if there != [json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in some]:
+    if asked_elsewhere(tried.benchmark.Item, some) != [
+        json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in some
+    ]:
         yield ": asked_and_scored_by differs in another process; sort sets and use no hash() or id()"
 
 
@@ -386,6 +368,12 @@ def sections_and_exhibits_are_text(tried: Tried) -> Iterator[str]:
             yield f": {what} is a {type(made).__name__}; return text"
 
 
+#: What every row has; the board leaves out all printed numbers of a benchmark where one lacks it.
+_PRINTED = {
+    "values": ("place", "dataset", "measure"), "claims": ("place", "subject", "quantity", "method", "verdict"),
+}  # fmt: skip
+
+
 def printed_numbers_stand_on_their_tables(tried: Tried) -> Iterator[str]:
     """Rows that lack what every printed number has are left out of the board, all of them."""
     declared = tried.benchmark.published
@@ -404,69 +392,32 @@ def printed_numbers_stand_on_their_tables(tried: Tried) -> Iterator[str]:
         types = "give each the type docs/own_benchmark.md says"
         with held(f"{said}: to put it into the columns of its table", types):
             kept = fitted(tried.benchmark, given, schema)
-        if why := _left_out(f"published_{part}", kept):
-            advice = "fill these columns, or leave the rows out (docs/own_benchmark.md)"
-            yield f".published.{part}: {why}; {advice}"
+        if lacking := [name for name in _PRINTED[part] if kept[name].null_count()]:
+            yield f".published.{part}: rows without {', '.join(lacking)}; fill them, or leave the rows out"
     with held(f"{tried.name}.published.contrasts", "yield Comparisons"):
         as_table(tried.benchmark, () if declared.contrasts is None else declared.contrasts(tried.benchmark))
 
 
-def _left_out(name: str, rows: pl.DataFrame) -> str | None:
-    """Return what of the board's own tests of a table the rows break."""
-    project = load_project()
-    tests = [*(test for model in project.models for test in model.tests), *project.tests]
-    with duckdb.connect() as connection:
-        connection.execute("set threads = 1")
-        connection.register("given", rows.to_arrow())
-        connection.execute(f"create table {name} as from given")
-        try:
-            for test in (each for each in tests if each.reads == (name,)):
-                require_none(connection, test)
-        except BrokenError as error:
-            return str(error)
-    return None
+# --- as checks --------------------------------------------------------------------------------------------------------
+def checks_of(module: str, said: Callable[[list[Any]], str]) -> tuple[Callable[[Tried], None], ...]:
+    """Return a check for each public generator of a module, in their order: none is left out of a list.
+
+    It raises `Broken` with what is ``said`` of all that the rule yields.
+    """
+    own = [each for each in vars(sys.modules[module]).values() if getattr(each, "__module__", "") == module]
+    rules = [each for each in own if inspect.isgeneratorfunction(each) and each.__name__[0] != "_"]
+    return tuple(_check_of(rule, said) for rule in rules)
 
 
-Rule = Callable[[Tried], Iterable[object]]
-RULES: tuple[Rule, ...] = (
-    what_readers_see_is_described,
-    every_setting_says_which_stage_it_makes_stale,
-    its_module_imports_neither_dagster_nor_another_benchmark,
-    items_are_kept_as_they_are,
-    item_hashes_do_not_depend_on_place_or_process,
-    construction_is_a_graph_that_is_built_once,
-    conditions_have_names_and_items,
-    items_are_asked_as_declared,
-    the_observer_knows_its_requests,
-    nothing_is_asked_twice,
-    what_was_not_answered_is_not_scored,
-    any_text_can_be_read,
-    there_is_one_response_per_item_and_condition,
-    a_tidy_respondent_can_be_read,
-    deriving_keeps_every_response,
-    estimates_are_declared_and_within_range,
-    measures_rest_on_what_they_declare,
-    measures_do_not_fail,
-    the_same_seed_gives_the_same_numbers,
-    contrasts_do_not_fail,
-    what_is_kept_by_model_rests_on_it_alone,
-    every_test_belongs_to_a_question_with_one_primary_test,
-    tables_and_board_have_what_they_show,
-    harmonised_responses_are_shares,
-    sections_and_exhibits_are_text,
-    printed_numbers_stand_on_their_tables,
-)
-
-
-def check_of(rule: Rule, said: Callable[[list[Any]], str]) -> Callable[[Tried], None]:
-    """Return a function that raises `Broken` with what is ``said`` of all that a rule yields."""
-
+def _check_of(
+    rule: Callable[[Tried], Iterable[Any]], said: Callable[[list[Any]], str]
+) -> Callable[[Tried], None]:
     def check(tried: Tried) -> None:
         if found := [*rule(tried)]:
             raise Broken(f"{tried.name}{said(found)}")
 
-    check.__name__ = rule.__name__
+    check.__name__, check.rule = rule.__name__, rule  # type: ignore[attr-defined]
     return check
 
 
-CHECKS = tuple(check_of(rule, lambda found: str(found[0])) for rule in RULES)
+CHECKS = checks_of(__name__, lambda found: str(found[0]))

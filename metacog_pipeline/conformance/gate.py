@@ -8,7 +8,7 @@ that anybody raises by saying yes. Each rule yields a `Red` per instrument that 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark import policies
 from metacog_pipeline.benchmark.contract import Unit
 from metacog_pipeline.conformance.case import ENDS, Tried, rehearsed_task
-from metacog_pipeline.conformance.checks import check_of
+from metacog_pipeline.conformance.checks import checks_of
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
@@ -39,7 +39,7 @@ class Red(NamedTuple):
 
 def reds(tried: Tried) -> list[Red]:
     """Return what fails, by rule and instrument."""
-    return [red for rule in RULES for red in rule(tried)]
+    return [red for check in CHECKS for red in check.rule(tried)]  # type: ignore[attr-defined]
 
 
 def no_policy_passes_that_does_not_read_the_question(tried: Tried) -> Iterator[Red]:
@@ -258,20 +258,8 @@ def _fixed(answers: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
             yield text, answers.with_columns(text=pl.when(here).then(pl.lit(text)).otherwise("text"))
 
 
-Rule = Callable[[Tried], Iterator[Red]]
-RULES: tuple[Rule, ...] = (
-    no_policy_passes_that_does_not_read_the_question,
-    known_observers_are_in_order,
-    words_of_a_board_agree,
-    the_same_content_gets_the_same_score,
-    contrasts_compare_columns_of_one_basis,
-    who_lacks_an_answer_has_a_row_that_says_so,
-    no_fixed_reply_lifts_a_rate,
-)
-
-
 def _said(found: list[Red]) -> str:
     return f": {found[0].rule}: " + "; ".join(f"{each.instrument}: {each.why}" for each in found)
 
 
-CHECKS = tuple(check_of(rule, _said) for rule in RULES)
+CHECKS = checks_of(__name__, _said)

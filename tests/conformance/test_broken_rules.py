@@ -50,7 +50,7 @@ ONE_CAUSE = {
     "conditions = lambda self: ()": ["shaky: no condition; return at least one from conditions()"],
     "conditions = lambda self: 1 / 0": ["shaky.conditions() raised ZeroDivisionError"],
     "async def ask(self, item, condition, chat): raise ValueError('no words')": ["shaky.ask raised ValueError: no words"],
-    "observer = lambda self, parameters: (lambda request: None)": ["its observer returns None (NoneType) for item sum-0"],
+    "observer = lambda self, parameters: (lambda request: None)": ["its observer returns None (NoneType); return a text"],
     "observer = lambda self, parameters: (lambda request: 1 / 0)": ["its observer raised ZeroDivisionError"],
     "observer = lambda self, parameters: exit(1)": ["shaky.observer() raised SystemExit: 1"],
     # reading
@@ -88,13 +88,13 @@ ONE_CAUSE = {
         "shaky.published.claims returns a NoneType; return a polars frame"
     ],
     PRINTED.format(values="pl.DataFrame({'measure': ['accuracy'], 'value': [0.5]})", claims="pl.DataFrame()"): [
-        "shaky.published.values: test #NOT_NULL(benchmark, place, dataset, measure) of published_values"
+        "shaky.published.values: rows without place, dataset"
     ],
     PRINTED.format(values="pl.DataFrame({'value': ['much']})", claims="pl.DataFrame()"): [
         "shaky.published.values: to put it into the columns of its table raised InvalidOperationError"
     ],
     PRINTED.format(values="pl.DataFrame()", claims="pl.DataFrame({'claim': ['accuracy is 0.91'], 'printed': [0.91]})"): [
-        "shaky.published.claims: test #NOT_NULL(benchmark, place, subject, quantity, method, verdict) of published_claims"
+        "shaky.published.claims: rows without place, subject, quantity, method, verdict"
     ],
     "published = c.Published(lambda b: pl.DataFrame(), lambda b: pl.DataFrame(), lambda b: 1 / 0)": [
         "shaky.published.contrasts raised ZeroDivisionError"

@@ -11,10 +11,7 @@ from metacog_pipeline import conformance
 from metacog_pipeline.conformance import CHECKS, check_benchmark
 from tests.conformance.packages import found
 
-IN_A_PROCESS = (
-    "its_module_imports_neither_dagster_nor_another_benchmark",
-    "item_hashes_do_not_depend_on_place_or_process",
-)
+IN_A_PROCESS = ("item_hashes_do_not_depend_on_place_or_process",)
 
 
 @pytest.fixture

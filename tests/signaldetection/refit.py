@@ -7,24 +7,23 @@ import json
 from dataclasses import asdict
 
 import numpy as np
+import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmarks.signaldetection import contrasts
 from metacog_pipeline.benchmarks.signaldetection.measures import MODEL_VERSION, fitted_counts
-from metacog_pipeline.benchmarks.signaldetection.published import (
-    CONDITION,
-    DATASET,
-    Refit,
-    raw_counts,
-    table,
-    type1_of,
-)
+from metacog_pipeline.benchmarks.signaldetection.published import DATASET, Refit
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim
 from metacog_pipeline.stats import decisions
+from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.item_influences import QUANTITIES
+from metacog_pipeline.stats.meta_information import meta_information
+from metacog_pipeline.stats.type1 import type1_from_table
+from metacog_pipeline.stats.type2 import auroc2
 
 SOURCE = DATASET
+CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 KEEP = 16_000  # draws of each cell: the ends of an interval of a difference are then good to 0.005
 SEED = 0  # of the release, not the study's own: printed numbers are judged alike everywhere
 FILES = ("counts.csv", "criterion_counts.csv", "table_s1.csv", "table_s2.csv")
@@ -34,6 +33,47 @@ TOLERANCE = {"d": 0.005, "meta_d": 0.010, "m_ratio": 0.004, "c": 1e-4, "ci_half"
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
 _AS_PAPER = "as the paper"
 _ALPHA = 0.05
+
+
+def table(data, name):
+    """Return a published file."""
+    return pl.read_csv(data / name, glob=False)
+
+
+def raw_counts(cells):
+    """Return the counts of cells, by stimulus, response and rating."""
+    return counts(*([[float(n) for n in text.split(";")] for text in cells[f"nR_{s}"]] for s in ("S1", "S2")))
+
+
+def type1_of(cells):
+    """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
+    names = ("hits", "misses", "false_alarms", "correct_rejections")
+    hits, misses, alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
+    return type1_from_table(hits, misses, alarms, rejections)
+
+
+def model_free(found, data):
+    """Return task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
+    cells, s1 = table(data, "counts.csv"), [row for row in found.claims if row["place"] == "table S1"]
+    ratio = {(row["task"], row["model"]): row["recomputed"] for row in s1 if row["quantity"] == "m_ratio"}
+    raw = raw_counts(cells)
+    area, bits = auroc2(raw).value, meta_information(raw).meta_i_signed
+    return [
+        [*own, int(raw.n[k]), ratio[own], float(area[k]), float(bits[k])]
+        for k, own in enumerate(cells.select("task", "model").iter_rows())
+    ]
+
+
+def relative_criteria(data):
+    """Return task, model, risk condition, trials and c′ with its interval of each published cell."""
+    cells = table(data, "criterion_counts.csv")
+    found = type1_of(cells)
+    ends = np.column_stack([found.c_prime, *found.interval("c_prime")]).tolist()
+    where = cells.select("task", "model", "risk_configuration", "total").rows()
+    return [
+        [task, model, CONDITION[risk], n, *own]
+        for (task, model, risk, n), own in zip(where, ends, strict=True)
+    ]
 
 
 def release(data):
@@ -48,6 +88,7 @@ def write_refit(data, posteriors):
     text = list(verdicts(found, data))
     tests = [{k: v for k, v in asdict(row).items() if v is not None} for row in found.tests]
     made = {"claims": [*found.claims, *text], "headline": headline(found, text, data), "tests": tests}
+    made |= {"cells": model_free(found, data), "relative": relative_criteria(data)}
     parts = [
         f'"{name}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
         for name, rows in made.items()
@@ -65,7 +106,7 @@ def refit_tables(data, seed, posteriors):
     ]
     families = contrasts.optimality, contrasts.between_models, contrasts.between_tasks, contrasts.populations
     tests = [*_shifts(risks), *(row for family in families for row in family(fits, seed))]
-    return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], (), tests)
+    return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], (), tests, (), ())
 
 
 # --- tables S1 and S2 -------------------------------------------------------------------------------------------------

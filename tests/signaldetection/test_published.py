@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -56,6 +57,13 @@ def test_the_text_is_judged_pair_by_pair_and_two_verdicts_are_reversed(shipped_r
     rows = [row for row in shipped_refit.claims if row["place"].startswith("Text")]
     assert rows == list(refit.verdicts(shipped_refit, SHIPPED)) and len(rows) == 94
     assert shipped_refit.headline == refit.headline(shipped_refit, rows, SHIPPED)
+    assert np.allclose(
+        [row[2:] for row in shipped_refit.cells],
+        [row[2:] for row in refit.model_free(shipped_refit, SHIPPED)],
+    )
+    assert np.allclose(
+        [row[3:] for row in shipped_refit.relative], [row[3:] for row in refit.relative_criteria(SHIPPED)]
+    )
     other = {row["subject"]: row["note"] for row in rows if row["verdict"] == "differs"}
     assert other == {
         "GPT-5-2025-08-07 - DeepSeek-V3.2-Exp, task C": "the counts give: significant",

@@ -23,28 +23,29 @@ from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.published import ledger as ledger_of
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.stats.counts import Counts, counts, padded
-from metacog_pipeline.stats.meta_information import meta_information
+from metacog_pipeline.stats.counts import padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import expected_counts
 from metacog_pipeline.stats.resampling import Z95
-from metacog_pipeline.stats.type1 import Type1, type1_from_table
-from metacog_pipeline.stats.type2 import auroc2
 
 Row = dict[str, Any]
 DATASET = "published"
 #: d′ of the three models in the confidence experiment, mean by task (table S1): what `plan` takes for a study's models.
 SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}
-CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """Printed numbers and verdicts with ours (``claims``), ``headline`` claims, and tests between the published cells."""
+    """Printed numbers and verdicts with ours (``claims``), ``headline`` claims, and tests between the published cells.
+
+    ``cells`` and ``relative`` are what figures show of the counts, see `model_free` and `relative_criteria`.
+    """
 
     claims: Sequence[Row]
     headline: Sequence[Row]
     tests: Sequence[Comparison]
+    cells: Sequence[Sequence[Any]]
+    relative: Sequence[Sequence[Any]]
 
 
 def folder() -> Path:
@@ -52,16 +53,12 @@ def folder() -> Path:
     return shipped("data", "published", "signaldetection")
 
 
-def table(data: Path, name: str) -> pl.DataFrame:
-    """Return a published file."""
-    return pl.read_csv(data / name, glob=False)
-
-
 @cache  # the refit itself takes half a minute, so it is data
 def read_refit(data: Path) -> Refit:
     """Return the refit kept in ``data``."""
     kept = json.loads((data / "refit.json").read_text(encoding="utf-8"))
-    return Refit(kept["claims"], kept["headline"], [Comparison(**row) for row in kept["tests"]])
+    tests = [Comparison(**row) for row in kept["tests"]]
+    return Refit(kept["claims"], kept["headline"], tests, kept["cells"], kept["relative"])
 
 
 def ledger(data: Path) -> pl.DataFrame:
@@ -69,42 +66,17 @@ def ledger(data: Path) -> pl.DataFrame:
     return ledger_of(read_refit(data).headline)
 
 
-def raw_counts(cells: pl.DataFrame) -> Counts:
-    """Return the counts of cells, by stimulus, response and rating."""
-    return counts(*([[float(n) for n in text.split(";")] for text in cells[f"nR_{s}"]] for s in ("S1", "S2")))
-
-
-def type1_of(cells: pl.DataFrame) -> Type1:
-    """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
-    names = ("hits", "misses", "false_alarms", "correct_rejections")
-    hits, misses, alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
-    return type1_from_table(hits, misses, alarms, rejections)
-
-
 # --- for figures --------------------------------------------------------------------------------------------------------
 def model_free() -> Iterator[tuple[str, str, int, Mapping[str, float]]]:
     """Yield task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
-    cells, kept = table(folder(), "counts.csv"), read_refit(folder()).claims
-    ratio = {
-        (row["task"], row["model"]): row["recomputed"]
-        for row in kept
-        if (row["place"], row["quantity"]) == ("table S1", "m_ratio")
-    }
-    raw = raw_counts(cells)
-    area, bits = auroc2(raw).value, meta_information(raw).meta_i_signed
-    for k, own in enumerate(cells.select("task", "model").iter_rows()):
-        values = {"auroc2": float(area[k]), "meta_information": float(bits[k])}
-        yield *own, int(raw.n[k]), {"m_ratio": ratio[own], **values}
+    for task, model, n, *values in read_refit(folder()).cells:
+        yield task, model, n, dict(zip(("m_ratio", "auroc2", "meta_information"), values, strict=True))
 
 
 def relative_criteria() -> Iterator[tuple[str, str, str, int, tuple[float, float, float]]]:
     """Yield task, model, risk condition, trials and c′ with its interval, which the paper shows in a figure only."""
-    cells = table(folder(), "criterion_counts.csv")
-    found = type1_of(cells)
-    ends = np.column_stack([found.c_prime, *found.interval("c_prime")]).tolist()
-    where = cells.select("task", "model", "risk_configuration", "total").rows()
-    for (task, model, risk, n), (value, low, high) in zip(where, ends, strict=True):
-        yield task, model, CONDITION[risk], n, (value, low, high)
+    for task, model, condition, n, *ends in read_refit(folder()).relative:
+        yield task, model, condition, n, tuple(ends)
 
 
 def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:
