@@ -12,8 +12,6 @@ from functools import partial
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
@@ -108,13 +106,6 @@ def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path, items):
     assert found.summary[1].startswith("of 4 answers that were read 1 cannot be read; accuracy")
 
 
-def test_confidence_out_of_range_is_taken_and_reported(tmp_path, items):
-    content = "item_id,choice,confidence\ntest-0000,A,7\ntest-0001,B,4.5\ntest-0002,C,\ntest-0003,D,5\n"
-    found = take(tmp_path / "a.csv", items, content)
-    assert len(found.records) == 4 and not found.rejected
-    assert found.summary[1].startswith("of 4 answers that were read 3 cannot be read")
-
-
 def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):
     content = (
         "item_id,choice,condition\n"
@@ -201,16 +192,6 @@ def test_map_options_are_field_equals_column():
             parse_mapping(wrong, IMPORTER.fields)
 
 
-def test_an_id_and_a_question_that_name_different_items_refuse_the_file(tmp_path, items):
-    rows = ((items[n + 1].item_id, items[n].question, "A") for n in range(3))
-    with pytest.raises(
-        StudyError, match=r"question .* disagrees with the study: row 2 .* has another question"
-    ):
-        take(tmp_path / "a.csv", items, table(("id", "question", "choice"), rows))
-    settled = take(tmp_path / "a.csv", items, mapping={"question": "question"})
-    assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]
-
-
 def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path, items):
     quoted = [items[0].model_copy(update={"question": 'The patient\'s "numb" hand’s skin?'}), *items[1:]]
     content = json.dumps([{"question": "The  patient’s “numb” hand's skin?", "choice": "A"}])
@@ -231,29 +212,6 @@ def test_question_shared_by_two_items_is_not_guessed(tmp_path, items):
     twins = [items[0], items[1].model_copy(update={"question": items[0].question.upper() + "."})]
     found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
     assert "belongs to 2 items" in reasons(found)[0][1]
-
-
-CELLS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=6),
-    st.lists(st.integers(), max_size=2),
-)
-NAMES = st.sampled_from(["item_id", "choice", "confidence", "condition", "x"])
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(st.dictionaries(NAMES, CELLS)))
-def test_no_row_is_lost_whatever_its_cells_hold(rows, tmp_path, items):
-    header = {"item_id": "test-0000", "choice": "A"}
-    try:
-        found = take(tmp_path / "fuzz.jsonl", items, [header, *rows])
-    except StudyError as refused:
-        assert "\n" not in str(refused)
-        return
-    assert len(found.records) + len(found.rejected) == 1 + len(rows)
 
 
 # --- choices ---------------------------------------------------------------------------------------------------------
@@ -403,14 +361,6 @@ def test_a_scale_is_declared_and_never_guessed(low, high, fits, tmp_path, shuffl
     assert found.records[0].request_json == json.dumps({"confidence_scale": str(scale)})
 
 
-@pytest.mark.parametrize("cell", ["0,75", "1,000", "1,234.5"])
-def test_a_number_with_a_comma_refuses_the_file(cell, tmp_path, shuffled):
-    rows = rows_of(shuffled)
-    rows[3]["sure"] = cell
-    with pytest.raises(StudyError, match=r"row 4: confidence .* is a number with a comma"):
-        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
-
-
 def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, shuffled):
     rows = rows_of(shuffled)
     odd = ["NaN", "", "n/a", None, float("nan"), "inf", 1e308, "sure"]
@@ -435,36 +385,22 @@ def test_words_paths_and_option_texts_are_understood(tmp_path, shuffled):
         take(tmp_path / "a.jsonl", shuffled, rows, {**mapping, "choice": "out.0.pick"}, words=shape)
 
 
-@every("text", ["1", "5..1", "a..b", "0..inf", ""])
-def test_a_scale_that_is_none_is_one_line(text):
-    with pytest.raises(StudyError, match="--scale"):
-        parse_scale(text)
-
-
-@pytest.mark.parametrize("text", ["KEEP", "=1", "KEEP=", "a=1,a=2"])
-def test_words_that_are_no_pairs_are_one_line(text):
-    with pytest.raises(StudyError, match="--map-values"):
-        parse_words([text])
-
-
-def test_duplicates_are_listed_and_the_first_counts(tmp_path, shuffled):
-    rows = rows_of(shuffled)
-    found = take(tmp_path / "a.jsonl", shuffled, [*rows, *rows[:5]], MAP)
-    assert len(found.records) == 170 and [each.row for each in found.rejected] == [171, 172, 173, 174, 175]
-
-
-@pytest.mark.parametrize("scale", [None, "0..100"])
-def test_a_confidence_on_two_scales_refuses_the_file(scale, tmp_path, shuffled):
-    rows = rows_of(shuffled)
-    for place, row in enumerate(rows):
-        row["sure"] = 0.2 + 0.1 * (place % 8) if place % 3 == 0 else 20 + 10 * (place % 8)
-    with pytest.raises(StudyError, match=r"57 values such as 0.2 lie between 0 and 1 and 113 .* above"):
-        take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=parse_scale(scale))
-
-
 def test_a_confidence_of_words_alone_refuses_the_file(tmp_path, shuffled):
     rows = [{**row, "sure": ("low", "high")[n % 2]} for n, row in enumerate(rows_of(shuffled))]
     with pytest.raises(StudyError, match=r"170 of 170 confidences are no number.*--map-values high=5,low=1"):
         take(tmp_path / "a.jsonl", shuffled, rows, MAP)
     shape = parse_words(["high=5,low=1"])
     assert len(take(tmp_path / "a.jsonl", shuffled, rows, MAP, words=shape).records) == 170
+
+
+@pytest.mark.parametrize(
+    ("read", "option", "texts"),
+    [
+        (parse_scale, "--scale", ["1", "5..1", "a..b", "0..inf", ""]),
+        (lambda text: parse_words([text]), "--map-values", ["KEEP", "=1", "KEEP=", "a=1,a=2"]),
+    ],
+)
+def test_an_option_that_says_nothing_is_one_line(read, option, texts):
+    for text in texts:
+        with pytest.raises(StudyError, match=option):
+            read(text)

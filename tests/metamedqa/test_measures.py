@@ -211,18 +211,6 @@ def test_without_an_item_of_a_kind_there_is_no_d_and_the_reason():
     assert (row["estimate"], row["status"]) == (None, "no items")
 
 
-def test_an_observer_that_sees_more_has_a_higher_d_and_one_that_says_more_a_lower_criterion(
-    many_items, answered
-):
-    def measured(**traits: float) -> dict[str, float]:
-        frame = score(answered(many_items, ObserverSpec(**traits)), seed=1)
-        return dict(zip(frame["measure"], frame["estimate"], strict=True))
-
-    blind, half, sharp = (measured(missing_awareness=a, unknown_awareness=a) for a in (0.05, 0.4, 0.9))
-    assert blind["d_unanswerable"] < half["d_unanswerable"] < sharp["d_unanswerable"]
-    assert blind["c_unanswerable"] > half["c_unanswerable"] > sharp["c_unanswerable"]
-
-
 @pytest.mark.proof
 @pytest.mark.parametrize(("hit", "alarm"), [(0.04, 0.002), (0.4, 0.02), (0.9, 0.05)])
 def test_intervals_of_d_cover_on_the_published_numbers_of_items(hit, alarm):
@@ -247,27 +235,6 @@ def test_overuse_of_e_is_noted_beside_the_recall():
     found = score(observations([("E", "E", 3), ("A", "E", 3), ("B", "B", 3)]), seed=1)
     assert "E is 66.7% of all choices" in of(found, "missing_answer_recall")["method"]
     assert ";" not in of(score(observations([("E", "A", 3)]), seed=1), "missing_answer_recall")["method"]
-
-
-@pytest.mark.parametrize(("letter", "measure"), [("E", "missing_answer_recall"), ("F", "unknown_recall")])
-def test_constant_responder_has_the_share_of_its_letter(letter, measure, items, transcript, table):
-    rows = [transcript(item, f"Answer: {letter}\nConfidence: 3") for item in items]
-    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
-    assert of(found, measure)["estimate"] == 1.0
-    assert of(found, "accuracy")["estimate"] == sum(i.target == letter for i in items) / len(items)
-
-
-def test_key_itself_scores_one_hundred_percent(items, transcript, table):
-    rows = [transcript(item, f"Answer: {item.target}\nConfidence: 5") for item in items]
-    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
-    for measure in (
-        "accuracy",
-        "missing_answer_recall",
-        "unknown_recall",
-        "fictional_accuracy",
-        "malformed_accuracy",
-    ):
-        assert of(found, measure)["estimate"] == 1.0
 
 
 def test_pooling_identical_runs_does_not_narrow_the_interval(items, answered):

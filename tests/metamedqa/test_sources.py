@@ -104,12 +104,6 @@ def test_a_cut_download_leaves_nothing_and_is_fetched_again(home, cut):
     assert take(home).rows == 400
 
 
-def test_wrong_content_is_refused_and_nothing_is_kept(home):
-    with pytest.raises(SourceError, match=items.CONTENTS["medqa"][0]):
-        take(home, PARENT_FILE.replace(b"Question 7 ", b"Question 8 ", 1))
-    assert list(items.SOURCES["medqa"].path(home).parent.iterdir()) == []
-
-
 def test_a_file_beyond_the_limit_is_not_fetched(tmp_path):
     for headers in ({"content-length": "5400"}, {}):
         response = httpx.Response(200, headers=headers, content=iter([b"x" * 600] * 9))
