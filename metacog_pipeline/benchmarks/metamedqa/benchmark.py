@@ -7,17 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import (
-    Benchmark,
-    Calls,
-    Chat,
-    Condition,
-    Ladder,
-    Paper,
-    Probe,
-    Stage,
-    Step,
-)
+from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
@@ -34,11 +24,11 @@ from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
 
-class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
+class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
     name, title = NAME, "MetaMedQA"
-    paper = Paper(
+    paper = c.Paper(
         title="Large Language Models lack essential metacognition for reliable medical reasoning",
         authors="Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel",
         year=2025,
@@ -47,10 +37,10 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
         numbered=numbered(Figure=4, Table=5),
     )
     Settings, Item, Response = of_items.Settings, Question, read.Response
-    versions: ClassVar[Mapping[Stage, str]] = {
-        **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "5",
-        Stage.SCORING: "8",
+    versions: ClassVar[Mapping[c.Stage, str]] = {
+        **dict.fromkeys(c.Stage, "1"),
+        c.Stage.PARSING: "5",
+        c.Stage.SCORING: "8",
     }
     answer_modes = MODES
     unanswered, unreadable = read.UNANSWERED, read.UNREADABLE
@@ -60,7 +50,7 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     published, importer = PUBLISHED, read.IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
-    def construction(self) -> tuple[Step, ...]:
+    def construction(self) -> tuple[c.Step, ...]:
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
@@ -88,10 +78,10 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
     def wording(self) -> Wording:
         return words_of(self.context.study, self.settings.wording, load_wording)
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[c.Condition, ...]:
         """Return one arm per system message; raises StudyError for one without words."""
         names = dict.fromkeys(self.wording.condition(name) for name in self.settings.conditions)
-        return tuple(Condition(name) for name in names)
+        return tuple(c.Condition(name) for name in names)
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Return the answer modes to try, best first; a bias needs the ids of the letters' tokens."""
@@ -108,16 +98,16 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
         words = self.wording
         return [words.instructions, words.confidence_request, words.system_message(condition)]
 
-    async def ask(self, item: Question, condition: str, chat: Chat) -> None:
+    async def ask(self, item: Question, condition: str, chat: c.Chat) -> None:
         await ask_item(item, condition, chat, self.wording)
 
     def observer(self, parameters: ObserverSpec) -> SimulatedRespondent:
         return SimulatedRespondent(self.items, parameters)
 
-    def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
+    def parse(self, item: Question, condition: str, calls: c.Calls) -> read.Response:
         return read.read_response(item, calls)
 
-    def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+    def again(self, item: Question, condition: str, calls: c.Calls) -> Iterable[tuple[str, str]]:
         return read.again(read.read_response(item, calls), calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
@@ -138,14 +128,14 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
 
     # the validity gate
     ladders = (
-        Ladder("accuracy", "accuracy", 0.4, 0.9),
-        Ladder("d_missing", "missing_awareness", 0.1, 0.9, (BASELINE,)),
-        Ladder("d_unknown", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
-        Ladder("d_unanswerable", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
+        c.Ladder("accuracy", "accuracy", 0.4, 0.9),
+        c.Ladder("d_missing", "missing_awareness", 0.1, 0.9, (BASELINE,)),
+        c.Ladder("d_unknown", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
+        c.Ladder("d_unanswerable", "unknown_awareness", 0.1, 0.9, (BASELINE,)),
     )
     gate_settings: ClassVar = {"limit": None}
 
-    def probes(self) -> Iterable[Probe]:
+    def probes(self) -> Iterable[c.Probe]:
         """Return the choice among the listed answers, and for E and F whether it is the key, with what is listed.
 
         The fictional questions are about one organ, whose name gives all of them away: they count as one cluster.
@@ -154,10 +144,10 @@ class MetaMedQA(Benchmark[of_items.Settings, Question, read.Response]):
             key, listed = LETTERS.index(item.target), item.options[:4]
             cluster = item.kind if item.kind == "Fictional" else item.cluster
             if key < len(listed):
-                yield Probe("listed answer", item.item_id, listed, (key,), item.question)
+                yield c.Probe("listed answer", item.item_id, listed, (key,), item.question)
             for place, instrument in ((4, "none of the above"), (5, "cannot be answered")):
                 right, shown = (int(key == place),), " ".join(listed)
-                yield Probe(
+                yield c.Probe(
                     instrument, item.item_id, ("no", "yes"), right, item.question, shown,
                     cluster=cluster, balanced=True,
                 )  # fmt: skip

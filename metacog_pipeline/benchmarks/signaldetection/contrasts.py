@@ -18,21 +18,6 @@ import numpy as np
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, Question, lost_items
 from metacog_pipeline.benchmark.groups import together
 from metacog_pipeline.benchmarks.signaldetection import measures
-from metacog_pipeline.benchmarks.signaldetection.measures import (
-    CODED,
-    META_D,
-    TRIALS,
-    TYPE1,
-    Fitted,
-    Trials,
-    fitted,
-    meta_d_draws,
-    no_meta_d,
-    no_type1,
-    rated,
-    trials_of,
-    type1_draws,
-)
 from metacog_pipeline.scoring.paired_tests import differences as paired_differences
 from metacog_pipeline.scoring.paired_tests import joined, tables_of
 from metacog_pipeline.stats import decisions, resampling
@@ -66,12 +51,17 @@ def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False)
 
 def _moved(groups: Sequence[Group], paired: bool) -> Iterator[tuple[Comparison, Floats, Floats]]:
     """Yield an empty row, the differences of `QUANTITIES` and their variances for the pairs of a model's conditions."""
-    tables, counts = tables_of([group.rows for group in groups], CODED)
-    outcomes = tables @ TRIALS.weights(counts)
+    tables, counts = tables_of([group.rows for group in groups], measures.CODED)
+    outcomes = tables @ measures.TRIALS.weights(counts)
     moved = [item_influences(*outcomes[:, at].T) for at in range(len(groups))]
     totals, conditions = outcomes.sum(axis=0).tolist(), [group.condition for group in groups]
     for i, j in np.column_stack(decisions.condition_pairs([0] * len(groups), conditions, RISKS)).tolist():
-        one, two, note, why = moved[i], moved[j], None, no_type1(*totals[i]) or no_type1(*totals[j])
+        one, two, note, why = (
+            moved[i],
+            moved[j],
+            None,
+            measures.no_type1(*totals[i]) or measures.no_type1(*totals[j]),
+        )
         n, variance = int(sum(totals[i]) + sum(totals[j])), one.variance + two.variance
         if paired:
             common = (one.influence * two.influence).sum(axis=0)
@@ -117,7 +107,7 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
 
 # --- posteriors ---------------------------------------------------------------------------------------------------------
 def compared(
-    family: str, names: tuple[str, str], a: Fitted, b: Fitted | None, seed: int, **held: Any
+    family: str, names: tuple[str, str], a: measures.Fitted, b: measures.Fitted | None, seed: int, **held: Any
 ) -> Iterator[Comparison]:
     """Yield the M-ratio, its logarithm and d′ of a minus those of b; the M-ratio minus 1 where b is None.
 
@@ -150,14 +140,16 @@ def compared(
             yield replace(row, value=found.log_ratio, low=found.log_low, high=found.log_high)
 
 
-def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
+def optimality(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_optimality``: the M-ratio of each model and task with 1."""
     for fit in fits:
         names, held = (fit.model, OPTIMAL), {"model": fit.model, "task": fit.task}
         yield from compared("bayes_optimality", names, fit, None, seed, **held)
 
 
-def between_models(fits: Sequence[Fitted], seed: int, wanted: Wanted | None = None) -> Iterator[Comparison]:
+def between_models(
+    fits: Sequence[measures.Fitted], seed: int, wanted: Wanted | None = None
+) -> Iterator[Comparison]:
     """Yield ``bayes_models``: the wanted pairs of the models of a task, or all of them."""
     for own in together(fits, "task"):
         named = {fit.model: fit for fit in own}
@@ -166,14 +158,14 @@ def between_models(fits: Sequence[Fitted], seed: int, wanted: Wanted | None = No
                 yield from compared("bayes_models", (a, b), named[a], named[b], seed, task=own[0].task)
 
 
-def between_tasks(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
+def between_tasks(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_tasks``: the tasks of a model."""
     for own in together(fits, "model"):
         for a, b in combinations(own, 2):
             yield from compared("bayes_tasks", (a.task, b.task), a, b, seed, model=a.model)
 
 
-def populations(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
+def populations(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Comparison]:
     """Yield ``bayes_group``: the M-ratio, minus 1, of the population that the models of a task come from."""
     for own in together(fits, "task"):
         logs = [
@@ -199,7 +191,7 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
     """
     for own in together([group for group in groups if group.rows.height], "task", "condition"):
         place, first = {group.model: at for at, group in enumerate(own)}, own[0]
-        tables, counts = tables_of([group.rows for group in own], CODED)
+        tables, counts = tables_of([group.rows for group in own], measures.CODED)
         held = {name: getattr(first, name) for name in ("dataset", "task", "condition", "source")}
         rows, here = {}, tables.sum(axis=2) > 0
         for i, j in ((place[a], place[b]) for a, b in wanted if a in place and b in place):
@@ -207,25 +199,27 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
             note = lost_items(int(here[:, i].sum()), int(here[:, j].sum()), n)
             rows[i, j] = Comparison("models_paired", "", own[i].model, own[j].model, n=n, note=note, **held)
         stream = benchmark.stream("paired", first.dataset, first.task, first.condition)
-        trials = replace(trials_of(first), counts=counts)
+        trials = replace(measures.trials_of(first), counts=counts)
 
-        def type1(totals: Floats, trials: Trials = trials) -> Floats:
-            made = type1_draws(*trials.outcomes(totals))
-            return np.stack([made[name] for name in TYPE1[:2]])
+        def type1(totals: Floats, trials: measures.Trials = trials) -> Floats:
+            made = measures.type1_draws(*trials.outcomes(totals))
+            return np.stack([made[name] for name in measures.TYPE1[:2]])
 
-        def type2(totals: Floats, trials: Trials = trials) -> Floats:
-            made = meta_d_draws(trials.rated(totals))
-            return np.stack([made[name] for name in META_D])
+        def type2(totals: Floats, trials: measures.Trials = trials) -> Floats:
+            made = measures.meta_d_draws(trials.rated(totals))
+            return np.stack([made[name] for name in measures.META_D])
 
-        def lacking(name: str, totals: Floats, trials: Trials = trials) -> str | None:
-            if name in META_D:
-                return no_meta_d(trials.rated(totals[None]))
-            return no_type1(*map(float, trials.outcomes(totals)))
+        def lacking(name: str, totals: Floats, trials: measures.Trials = trials) -> str | None:
+            if name in measures.META_D:
+                return measures.no_meta_d(trials.rated(totals[None]))
+            return measures.no_type1(*map(float, trials.outcomes(totals)))
 
-        yield from paired_differences(rows, tables, TYPE1[:2], type1, stream, undefined=lacking)
-        if rated(first.condition):
+        yield from paired_differences(rows, tables, measures.TYPE1[:2], type1, stream, undefined=lacking)
+        if measures.rated(first.condition):
             kept = measures.N_BOOT
-            yield from paired_differences(rows, tables, META_D, type2, stream, undefined=lacking, kept=kept)
+            yield from paired_differences(
+                rows, tables, measures.META_D, type2, stream, undefined=lacking, kept=kept
+            )
 
 
 # --- declarations -------------------------------------------------------------------------------------------------------
@@ -233,7 +227,11 @@ def _of(family: Callable[..., Iterator[Comparison]]) -> Callable[..., Iterator[C
     """Return the contrast that gives ``family`` the posteriors of the groups that have one."""
 
     def compute(benchmark: Bound, groups: Sequence[Group], *wanted: Wanted) -> Iterator[Comparison]:
-        fits = [fitted(benchmark, group) for group in groups if group.complete and rated(group.condition)]
+        fits = [
+            measures.fitted(benchmark, group)
+            for group in groups
+            if group.complete and measures.rated(group.condition)
+        ]
         return family(fits, benchmark.context.seed, *wanted)
 
     return compute

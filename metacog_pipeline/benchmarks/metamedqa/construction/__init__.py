@@ -25,25 +25,13 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
+from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND as KIND
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import EditRecord, Quirk, Row, item_id
 from metacog_pipeline.benchmarks.metamedqa.construction.rules import Violation
-from metacog_pipeline.benchmarks.metamedqa.items import (
-    CANNOT_ANSWER,
-    CONTENTS,
-    FETCHED,
-    LETTERS,
-    MEDIA_ABSENT,
-    NAME,
-    NONE_OF_THE_ABOVE,
-    SOURCES,
-    Dataset,
-    Item,
-    fetch,
-    fictional_rows,
-)
+from metacog_pipeline.benchmarks.metamedqa.items import FETCHED, LETTERS, NAME, Dataset, Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.home import Home
@@ -68,7 +56,7 @@ class Files(NamedTuple):
         if self.dataset == "sample":
             return shipped("data", NAME, "sample", f"{what}.jsonl")
         if self.dataset in FETCHED:
-            return SOURCES["medqa" if what == "parent" else "metamedqa"].load(self.home)
+            return of_items.SOURCES["medqa" if what == "parent" else "metamedqa"].load(self.home)
         own = (self.folder or Path()) / f"{what}.jsonl"
         found = own if own.is_file() else own.with_suffix(".jsonl.gz")
         if not found.is_file() and what != "fictional":
@@ -89,7 +77,7 @@ def load_fictional(files: Files) -> list[Row]:
     """Return the pool of fictional questions with their ids; a custom set without the file has none."""
     if files.dataset in FETCHED:
         path, prefix = files.path("published"), "fictional-"
-        pool = fictional_rows([line.row for line in read_lines(path)])
+        pool = of_items.fictional_rows([line.row for line in read_lines(path)])
         rows = [editing.parse_row(Line(str(path), place + 1, row), place) for place, row in enumerate(pool)]
     else:
         path, prefix = files.path("fictional"), f"{files.dataset}-fictional-"
@@ -208,7 +196,7 @@ def items_of(
 
 def _item(dataset: str, name: str, texts: Mapping[str, str], **more: Any) -> Item:
     question, *four = texts.values()
-    options: Any = (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER)
+    options: Any = (*four, of_items.NONE_OF_THE_ABOVE, of_items.CANNOT_ANSWER)
     return Item(item_id=name, question=question, options=options, dataset=dataset, **more)
 
 
@@ -221,7 +209,7 @@ def _tags(parent: Row, edit: EditRecord | None, note: str | None) -> tuple[str, 
     """
     own = {
         "anomaly": note is not None,
-        MEDIA_ABSENT: edit is None and rules.mentions_absent_media(parent.question),
+        of_items.MEDIA_ABSENT: edit is None and rules.mentions_absent_media(parent.question),
         "restored": edit is None and note == "restored",
     }
     return tuple(name for name, holds in own.items() if holds)
@@ -347,14 +335,14 @@ def _fetched(benchmark: MetaMedQA, name: str) -> dict[str, Any]:
     """Fetch what the data set needs; shipped and custom sets need nothing."""
     if benchmark.settings.dataset not in FETCHED:
         return {"origin": benchmark.settings.dataset}
-    [done] = fetch(benchmark.context.home, [name])
+    [done] = of_items.fetch(benchmark.context.home, [name])
     return {"origin": done.origin}
 
 
 def _read_files(benchmark: MetaMedQA) -> Any:
     """Return the digests of the files that are neither settings nor pinned."""
     if benchmark.settings.dataset in FETCHED:
-        return [digest for digest, _ in CONTENTS.values()]
+        return [digest for digest, _ in of_items.CONTENTS.values()]
     folder = benchmark.files.folder or shipped("data", NAME, "sample")
     return {path.name: sha256_hex(path.read_bytes()) for path in sorted(folder.glob("*.jsonl*"))}
 

@@ -26,26 +26,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
-    ANSWER_EDITS,
-    CHOICES,
-    KEYS_AFTER,
-    PARENT_PREFIX,
-    PUBLISHED_KIND,
-    EditRecord,
-    Row,
-    apply_change,
-    apply_edit,
-    fold,
-    item_id,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import EditRecord, Row, fold, item_id
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE
 from metacog_pipeline.errors import SourceError, one_line
 
 MEDQA_ROWS = 1273
 KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
-    "Original": CHOICES,
-    **{kind: KEYS_AFTER[edit_kind] for edit_kind, kind in PUBLISHED_KIND.items()},
+    "Original": editing.CHOICES,
+    **{kind: editing.KEYS_AFTER[edit_kind] for edit_kind, kind in editing.PUBLISHED_KIND.items()},
     "Fictional": ("F",),
 }
 EXTRA = "extra_change"
@@ -78,7 +67,7 @@ def refuse(dataset: str, violations: Iterable[Violation]) -> None:
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 def check_parent(
-    rows: Sequence[Row], expected_rows: int | None, prefix: str = PARENT_PREFIX
+    rows: Sequence[Row], expected_rows: int | None, prefix: str = editing.PARENT_PREFIX
 ) -> list[Violation]:
     """Check P1-P4 of a parent set; ``expected_rows`` is the number P1 asks for, None to leave it out."""
     found = []
@@ -101,8 +90,8 @@ def check_pool(rows: Sequence[Row]) -> list[Violation]:
 
 def choice_faults(row: Row) -> Iterator[Fault]:
     """Yield what breaks P2: letters, blanks, and texts that fold alike."""
-    if tuple(sorted(row.options)) != CHOICES:
-        yield "P2", f"choices {', '.join(row.options)}, expected {', '.join(CHOICES)}"
+    if tuple(sorted(row.options)) != editing.CHOICES:
+        yield "P2", f"choices {', '.join(row.options)}, expected {', '.join(editing.CHOICES)}"
     yield from (("P2", f"choice {letter} is empty") for letter, text in row.options.items() if not fold(text))
     yield from (("P2", text) for text in same_choices(row.options))
 
@@ -134,7 +123,7 @@ def repeats(rule: str, rows: Iterable[Row]) -> dict[int, list[Fault]]:
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 def check_edits(
-    parents: Sequence[Row], edits: Sequence[EditRecord], prefix: str = PARENT_PREFIX
+    parents: Sequence[Row], edits: Sequence[EditRecord], prefix: str = editing.PARENT_PREFIX
 ) -> list[Violation]:
     """Check E1-E8, A1 and A2 of the records that are not rejected; a rejected one may be wrong."""
     found: list[Violation] = []
@@ -159,11 +148,11 @@ def _kind_faults(edit: EditRecord) -> Iterator[Fault]:
     """Yield what breaks E4, E5, E6 and A2, and an ``extra_change``."""
     kind, fields, keyed = edit.edit_kind, edit.fields, f"options.{edit.answer_before}"
     touched = ", ".join(sorted(fields))
-    if edit.answer_after not in (allowed := KEYS_AFTER[kind]):
+    if edit.answer_after not in (allowed := editing.KEYS_AFTER[kind]):
         yield "E4", f"{kind} leads to {' or '.join(allowed)}, the record has {edit.answer_after}"
     if bool(fields) == (kind == "malformed"):
         yield "E5", f"{kind} with {len(edit.changes)} changes"
-    if kind in ANSWER_EDITS and fields and keyed not in fields:
+    if kind in editing.ANSWER_EDITS and fields and keyed not in fields:
         yield "E6", f"changes {touched}, not keyed choice {edit.answer_before}: the answer is still offered"
     own = "question" if kind == "question_altered" else keyed
     if kind != "malformed" and own in fields and len(fields) > 1:
@@ -182,7 +171,7 @@ def _text_faults(parent: Row, edit: EditRecord) -> Iterator[Fault]:
         return
     for change in edit.changes:
         try:
-            after = apply_change(texts[change.field], change, edit.item_id)
+            after = editing.apply_change(texts[change.field], change, edit.item_id)
         except SourceError as error:
             yield "E2", str(error).removeprefix(f"{edit.item_id}: ")
             return
@@ -190,12 +179,12 @@ def _text_faults(parent: Row, edit: EditRecord) -> Iterator[Fault]:
             what = "the text before it" if after.strip() else "blank"
             yield "E3", f"{change.field}: the text after the edit is {what}"
         texts[change.field] = after
-    four = {str(letter): texts[f"options.{letter}"] for letter in CHOICES}
+    four = {str(letter): texts[f"options.{letter}"] for letter in editing.CHOICES}
     yield from (("E7", text) for text in same_choices({**four, **_STANDARD}))
     if texts == parent.texts() and edit.answer_after == parent.answer_idx:
         yield "E8", "the record has no effect"
     old = fold(parent.options[edit.answer_before])
-    if edit.status is not None and edit.edit_kind in ANSWER_EDITS and old in map(fold, four.values()):
+    if edit.status is not None and edit.edit_kind in editing.ANSWER_EDITS and old in map(fold, four.values()):
         yield "A1", "the old right answer is still offered"
 
 
@@ -217,7 +206,7 @@ def check_output(
     there = {at for row in rows if (at := origin.get(row.place)) is not None}
     undecidable = sum(edit.answer_after == "F" for edit in by_index.values())
     sums = (
-        ("A-D", sum(key in CHOICES for key in keys), len(parents) - len(by_index), "parent - edits"),
+        ("A-D", sum(key in editing.CHOICES for key in keys), len(parents) - len(by_index), "parent - edits"),
         ("F", keys.count("F"), len(rows) - len(there) + undecidable, "fictional + malformed + undecidable"),
     )
     for key, number, expected, how in sums:
@@ -245,7 +234,7 @@ def _row_faults(row: Row) -> Iterator[Fault]:
 
 
 def _parent_faults(row: Row, parent: Row, edit: EditRecord | None) -> Iterator[Fault]:
-    texts, own = apply_edit(parent, edit), row.texts()
+    texts, own = editing.apply_edit(parent, edit), row.texts()
     if differing := ", ".join(field for field, wanted in texts.items() if wanted != own[field]):
         yield "O6", f"{differing} differ from the parent's text without a record of it"
     key = parent.answer_idx if edit is None else edit.answer_after
