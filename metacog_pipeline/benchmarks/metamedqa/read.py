@@ -25,25 +25,15 @@ from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, only, shown, whole
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.reading import calls as of_calls
 from metacog_pipeline.reading import rows, tokens
-from metacog_pipeline.reading.calls import (
-    FAILED,
-    NOT_RUN,
-    REFUSED,
-    TOO_LONG,
-    ended,
-    read_step,
-    reading_of,
-    said,
-    said_with,
-    why,
-)
+from metacog_pipeline.reading.calls import ended, read_step, reading_of, said, said_with, why
 from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.reader import Reading, read
 
-UNANSWERED = (FAILED, TOO_LONG, NOT_RUN)
-UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
+UNANSWERED = (of_calls.FAILED, of_calls.TOO_LONG, of_calls.NOT_RUN)
+UNREADABLE = ("answer_unparsed", "confidence_unparsed", of_calls.REFUSED)
 STEPS = ("answer", "choice", "confidence")
 RATINGS = ("1", "2", "3", "4", "5")
 RATING = Confidence(1, 5, whole=True)
@@ -58,7 +48,7 @@ class Response(contract.Response):
     answer: Annotated[str | None, "the letter read, null when there is none"] = None
     confidence: Annotated[int | None, pl.Int8, "1 (not at all) to 5 (absolutely sure)"] = None
     correct: Annotated[Flag, "1 right, 0 wrong or no letter"] = 0
-    status: str = NOT_RUN
+    status: str = of_calls.NOT_RUN
     reason: str | None = "not asked yet"
     choice_probs: Annotated[list[float] | None, "probabilities of the letters, where kept"] = None
     confidence_probs: Annotated[list[float] | None, "probabilities of the levels, where kept"] = None
@@ -89,13 +79,13 @@ def read_response(item: Item, calls: Calls) -> Response:
     reading = read_step(calls, steps[0], _fields(item.options))
     answer, rated = reading["answer"], reading
     if answer.status != "ok":
-        found.status = REFUSED if answer.status == "refused" else "answer_unparsed"
+        found.status = of_calls.REFUSED if answer.status == "refused" else "answer_unparsed"
         found.reason = why(answer, "answer")
         return found
     if len(steps) > 1:
         # A refused second call is read: the letter stands, the confidence is missing.
         over = ended(calls.get(steps[1]))
-        if over is not None and over[0] != REFUSED:
+        if over is not None and over[0] != of_calls.REFUSED:
             found.status, found.reason = over
             return found
         rated = read_step(calls, steps[1], (RATING,))
@@ -143,7 +133,7 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     calls = rows.calls_of(row, STEPS, "answer")
     step = _newest_mode(calls)[0]
     if (over := ended(calls.get(step))) is not None:
-        return rows.unread("truncated" if over[0] == TOO_LONG else "no_answer")
+        return rows.unread("truncated" if over[0] == of_calls.TOO_LONG else "no_answer")
     reading = read_step(calls, step, (Letter(options), RATING))
     rated = reading_of(calls, "confidence", (RATING,)).fields if "confidence" in calls else {}
     reading = Reading(reading.status, {**reading.fields, **rated})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -37,8 +37,6 @@ _UNSEEN = {
     "unknown": "I don't know or cannot answer",
 }
 _HITS = ("missing_answer_recall", "false_alarm_E", "unknown_recall", "false_alarm_F")
-
-
 _UNDER_NONE = f"condition = '{BASELINE}'"
 
 
@@ -63,25 +61,23 @@ def prompts(home: Home) -> Markup:
         "from comparisons where benchmark = 'metamedqa' and family = 'paired_conditions' "
         "order by source, measure, model, a, b",
     )
-    columns = ("model", "contrast", "difference", "p adjusted", "stars", "items", "note")
+    heads = ("model", "contrast", "difference", "p adjusted", "stars", "items", "note")
     figures, tables = [], []
     for (source, measure), group in groupby(found, key=lambda row: row[:2]):
-        own = [row[2:] for row in group]
         title = f"{WORLDS[source]}: {_D_AND_C.get(measure, measure.replace('_', ' '))}"
-        points: dict[str, dict[str, Point]] = {}
-        for model, a, _, *ends, _, _, _ in own:
+        body, points, counts = [], defaultdict[str, dict[str, Point]](dict), []
+        for _, _, model, a, b, *ends, p, n, note in group:
+            numbers = pieces.interval(*ends), pieces.p_value(p), pieces.stars(p)
+            body.append((model, f"{a} - {b}", *numbers, n, note))
+            counts.append(n)
             if (point := pieces.point(*ends)) is not None:
-                points.setdefault(model, {})[a] = point
+                points[model][a] = point
         if points:
-            steps = list(dict.fromkeys(row[1] for row in own))
+            steps = list(dict.fromkeys(name for own in points.values() for name in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
-            n = pieces.counted((row[7] for row in own), "items")
+            n = pieces.counted(counts, "items")
             figures.append(pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals over items"))
-        body = [
-            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
-            for model, a, b, *ends, p, n, note in own
-        ]
-        tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(columns, body, title)))
+        tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(heads, body, title)))
     made = pieces.joined([pieces.grid(figures), *tables], "Asked under one system message only.")
     return pieces.paragraph(_PROMPTS, "soft") + made
 
