@@ -133,9 +133,8 @@ def _one(
 
 
 # --- confidence -------------------------------------------------------------------------------------------------------
-_RATING = 1 + 4 * np.repeat(
-    confidence_grid.SHARE, 2
-)  # 1 to 5 in each cell of the grid: percent × (wrong, right)
+#: The rating, 1 to 5, and whether it is right, in each cell of the grid: percent × (wrong, right).
+_RATING = 1 + 4 * np.repeat(confidence_grid.SHARE, 2)
 _RIGHT = np.tile([0.0, 1.0], confidence_grid.GRID)
 _OF_RATINGS: Mapping[str, tuple[str, np.ndarray, np.ndarray]] = {
     "mean_confidence": ("Mean confidence, 1 to 5.", _RATING, np.ones_like(_RIGHT)),
