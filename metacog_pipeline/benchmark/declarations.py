@@ -348,4 +348,3 @@ class TrainingStep:
     run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
     total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
     needs: tuple[str, ...] = ()  # names of earlier steps
-    learning_curves: bool = False  # whether the table holds a generation per row, to be drawn

@@ -176,11 +176,12 @@ class Group:
             self, rows=rows, frame=frame, asked=frame.height, n_failed=failed, n_unreadable=unreadable
         )
 
-    def graded(self, confidence: str = "confidence", correct: str = "correct") -> tuple[Floats, Ints, Ints]:
+    def graded(self) -> tuple[Floats, Ints, Ints]:
         """Return confidence, correctness (0/1) and cluster of the rows that have both."""
-        kept = (self.rows[confidence].is_not_null() & self.rows[correct].is_not_null()).to_numpy()
-        own = self.rows.filter(pl.Series(kept))
-        return own[confidence].to_numpy(), own[correct].cast(pl.Int64).to_numpy(), self.clusters[kept]
+        kept = self.rows.select(pl.all_horizontal(pl.col("confidence", "correct").is_not_null())).to_series()
+        own = self.rows.filter(kept)
+        correct = own["correct"].cast(pl.Int64).to_numpy()
+        return own["confidence"].to_numpy(), correct, self.clusters[kept.to_numpy()]
 
 
 def together(found: Iterable[T], *fields: str) -> Iterator[list[T]]:

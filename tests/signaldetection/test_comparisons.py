@@ -202,36 +202,6 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
 
-@pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])
-def test_degenerate_models_get_a_reason_not_a_verdict(kind, folder):
-    items, frames = items_of(100), []
-    changed = {
-        "always 0": {"response": pl.lit(0, pl.Int8)}, "one rating": {"confidence": pl.lit(4, pl.Int8)},
-        "refused": {"response": pl.lit(None, pl.Int8), "status": pl.lit("refused")},
-        "perfect": {"response": pl.col("stimulus")}, "same": {},
-    }  # fmt: skip
-    for condition in ("confidence", *RISKS):
-        frames.append(model(items, seed=1, model="normal", condition=condition))
-        odd = model(items, seed=1 if kind == "same" else 2, model="odd", condition=condition)
-        frames.append(odd.with_columns(**changed[kind]))
-    found = compare(pl.concat(frames), seed=1, home=folder, n_boot=60)
-    numbers = found.select(pl.col(pl.Float64))
-    assert not any(numbers.select(pl.all().is_nan().any()).row(0))
-    assert not any(numbers.select(pl.all().is_infinite().any()).row(0))
-    meta = rows(found, "models_paired", "m_ratio")[0]
-    c = rows(found, "criterion_z", "c", model="odd")
-    match kind:
-        case "same":
-            assert meta["value"] == 0 and meta["p"] == 1.0
-        case "perfect" | "one rating":
-            assert meta["status"] != "ok" and meta["verdict"] is None and c[0]["status"] == "ok"
-        case _:
-            assert meta["status"] != "ok" and meta["p"] is None
-            assert all(row["status"] != "ok" and row["verdict"] is None for row in c)
-    for row in found.iter_rows(named=True):
-        assert row["verdict"] is None or row["status"] == "ok"
-
-
 def test_up_to_twelve_items_have_the_p_of_all_exchanges():
     items = items_of(12)
     frame = pl.concat([model(items, d=1.0, seed=4, model="a"), model(items, d=3.0, seed=5, model="b")])

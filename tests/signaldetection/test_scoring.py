@@ -19,7 +19,6 @@ from tests.signaldetection.scored import pool, responses, score
 STEPS = (0.35, 0.7, 1.1, 1.6)
 PLAIN = ("coverage", "accuracy", "hit_rate", "false_alarm_rate", "d", "c", "c_prime")
 RATED = ("meta_d", "m_ratio", "auroc2", "meta_information")
-WITHOUT_ANSWER = ("transport_error", "too_long", "not_run")
 
 
 def observed(*columns: Any, **fixed: Any) -> pl.DataFrame:
@@ -122,26 +121,6 @@ def test_an_answer_without_a_response_is_wrong_and_nothing_else():
     assert (found["hit_rate"]["estimate"], found["hit_rate"]["n"]) == (0.5, 2)
     assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unreadable"] == 3
     assert found["accuracy"]["n_failed"] == 0
-
-
-@pytest.mark.parametrize("status", WITHOUT_ANSWER)
-def test_incomplete_cells_are_withheld_unless_allowed(status, tmp_path):
-    frame = observer(n=200).with_columns(
-        status=pl.when(pl.col("position") < 3).then(pl.lit(status)).otherwise("status"),
-        response=pl.when(pl.col("position") >= 3).then("response"),
-    )
-    said = "incomplete: 3 of 200 not answered"
-    for found in (score(frame, seed=1, n_boot=20), pool(frame, seed=1, home=tmp_path, n_boot=20)):
-        rows = values(found)
-        assert rows["coverage"]["estimate"] == pytest.approx(197 / 200)
-        assert rows["coverage"]["status"] == "count"
-        rest = [row for name, row in rows.items() if name != "coverage"]
-        assert all(row["estimate"] is None and row["status"] == said for row in rest)
-        assert all(row["n_failed"] == 3 for row in rest)
-    allowed = values(score(frame, seed=1, allow_incomplete=True, n_boot=20))
-    assert allowed["d"]["estimate"] is not None and allowed["d"]["status"] == said
-    expected = values(score(frame.filter(pl.col("position") >= 3), seed=1, n_boot=20))
-    assert allowed["m_ratio"]["estimate"] == pytest.approx(expected["m_ratio"]["estimate"])
 
 
 def degenerate(kind: str) -> pl.DataFrame:

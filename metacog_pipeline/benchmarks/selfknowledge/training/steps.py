@@ -56,7 +56,6 @@ TRAINING = (
         lambda study, done, tell: chain(study).make_checkpoint(done, tell),
         lambda study: int(chain(study).settings.generations),
         needs=("esma_taught",),
-        learning_curves=True,
     ),
     TrainingStep(
         "esma_baselines",
