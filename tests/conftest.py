@@ -22,7 +22,6 @@ from hypothesis import HealthCheck, settings
 from metacog_pipeline.asking.types import Answer, Ask
 from metacog_pipeline.cli import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from tests import compiled
 from tests.draws import few_draws
 from tests.folders import in_memory
 from tests.forked import Loaded
@@ -192,13 +191,6 @@ assets/test_interrupt.py assets/test_automation.py transcripts/test_crash.py
 llm/test_limiter.py selfknowledge/training/test_causal.py
 selfknowledge/training/test_run.py test_packaging.py
 """
-
-
-@pytest.hookimpl(tryfirst=True)  # workers are started by the last of these
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile what all workers collect."""
-    if compiled.is_wanted(session.config):
-        compiled.compile_once(session.config, ROOT / "tests", os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from tests.provider import FaultPlan, Respond, SimulatedProvider
-from tests.provider.engine import LOOPBACK, STARTED
+from tests.provider.engine import STARTED
 
 
 class _Server(ABC):
@@ -34,34 +34,24 @@ class _Server(ABC):
 
 
 class ServerThread(_Server):
-    """The server in a thread with its own event loop, on a free port of ``host``; ``provider`` is its description."""
+    """The server in a thread with its own event loop, on a free port; ``provider`` is its description."""
 
-    def __init__(
-        self,
-        respond: Respond,
-        plan: FaultPlan | None = None,
-        *,
-        port: int = 0,
-        host: str = LOOPBACK,
-        **provider: Any,
-    ) -> None:
+    def __init__(self, respond: Respond, plan: FaultPlan | None = None, **provider: Any) -> None:
         self.provider = SimulatedProvider(respond, plan, **provider)
         self._failure: BaseException | None = None
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._thread = threading.Thread(
-            target=self._run, args=(host, port), name="simulated-provider", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name="simulated-provider", daemon=True)
         self._thread.start()
         self._ready.wait()
         if self._failure is not None:
             raise self._failure
 
-    def _run(self, host: str, port: int) -> None:
+    def _run(self) -> None:
         async def until_stopped() -> None:
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-            async with self.provider.running(host, port) as self.url:
+            async with self.provider.running() as self.url:
                 self._ready.set()
                 await self._stop.wait()
 
@@ -110,14 +100,13 @@ class ServerProcess(_Server):
 def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(description="A local provider that always gives the same answer.")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds per answer")
     parser.add_argument("--text", default='{"answer": "A", "confidence": 3}', help="the answer")
     parser.add_argument("--chunks", type=int, default=8, help="parts of a streamed answer")
     parser.add_argument("--gap", type=float, default=0.0, help="seconds between two parts")
     options = parser.parse_args()
     plan = FaultPlan(latency_s=options.latency, chunks=options.chunks, gap_s=options.gap)
-    SimulatedProvider(lambda model, request: str(options.text), plan).serve(options.port)
+    SimulatedProvider(lambda model, request: str(options.text), plan).serve()
 
 
 if __name__ == "__main__":

@@ -16,14 +16,15 @@ from metacog_pipeline.asking.panel import Panelist
 from metacog_pipeline.asking.plan import counted
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
-from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import queue, records
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
+from tests.asking.scripted import two_steps
 from tests.simulated_server import ServerThread
 
 PROVIDERS = ("openai", "anthropic", "gemini")
@@ -33,14 +34,6 @@ KEY = "sk-canary-0123456789abcdef"
 
 def respond(model: str, request: ChatRequest) -> str:
     return f"re: {request.messages[-1].content}"
-
-
-def two_steps(name: str) -> Task:
-    async def run(ask: Ask, mode: str) -> None:
-        first = await ask("first", [Message("user", f"first {name}")])
-        await ask("second", [Message("user", f"second after {first.text}")])
-
-    return Task(name, "hash", "baseline", run)
 
 
 @dataclass

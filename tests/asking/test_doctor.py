@@ -10,7 +10,7 @@ from metacog_pipeline.asking import doctor, plan
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
 from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.session import request_digest
-from metacog_pipeline.errors import MetacogError, ProviderError, StoreError
+from metacog_pipeline.errors import MetacogError, StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -113,40 +113,6 @@ def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, k
     found = look(study_of(tmp_path, model("small", **keys), budget=budget))
     assert line in said_of(found, "small")
     assert exit_code(found) == (5 if line.startswith("fail") else 0)
-
-
-def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path, asked):
-    models = (
-        model("fine")
-        + model("keyless", api_key_env="NOT_THERE")
-        + model("unknown", model="no-such-model")
-        + model("dark", base_url="http://127.0.0.1:9/v1")
-        + model("local", base_url="http://localhost:8000/v1", price_in=0, price_out=0)
-    )
-    asked_of = []
-
-    async def probe(study: Study, spec: ModelSpec) -> Capabilities:
-        asked_of.append(spec.name)
-        if spec.name == "unknown":
-            raise ProviderError(
-                "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)"
-            )
-        if spec.name == "dark":
-            raise ProviderError("no connection")
-        return CHAT
-
-    asked(probe)
-    found = look(study_of(tmp_path, models))
-    failed = [each.line for each in found if each.state == "fail"]
-    assert failed == [
-        "[fail] keyless: environment variable NOT_THERE is not set; export your key under it",
-        "[fail] unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
-        "[fail] dark: no connection",
-    ]
-    assert sorted(asked_of) == ["dark", "fine", "local", "unknown"]
-    assert any("as it answers" in text for text in said_of(found, "fine"))
-    assert any("as it answers" in text for text in said_of(found, "local"))
-    assert exit_code(found) == 1, "they differ"
 
 
 def test_judges_are_checked_like_models(tmp_path, monkeypatch):

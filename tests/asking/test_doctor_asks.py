@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
-from metacog_pipeline.asking.negotiation import MOST_CALLS
 from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest
@@ -132,58 +131,3 @@ def test_a_model_whose_row_asks_otherwise_is_asked_again(tmp_path, server):
     examine(study_of(tmp_path, server.url, {"m": {}}))
     examine(study_of(tmp_path, server.url, {"m": {"effort": "low"}}))
     assert received(server) == 2
-
-
-PROFILES = {
-    "openai": "openai",
-    "openai-reasoning": "openai",
-    "proxy": "openai",
-    "anthropic": "anthropic",
-    "anthropic-budget": "anthropic",
-    "gemini": "gemini",
-    "vllm": "openai",
-    "vllm-old": "openai",
-    "ollama": "openai",
-    "llamacpp": "openai",
-}
-
-
-def row_of(profile: str, url: str) -> dict[str, str]:
-    provider = PROFILES[profile]
-    own = {"provider": provider, "model": "known", "api_key_env": "GOOD_KEY"}
-    return own | {"base_url": f"{url}/v1" if provider == "openai" else url}
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_model_of_any_provider_is_found_to_answer_in_few_calls_and_is_not_asked_again(
-    tmp_path, profile, monkeypatch
-):
-    monkeypatch.setenv("GOOD_KEY", KEY)
-    with ServerThread(
-        lambda model, request: '{"answer": "yes"}', models=("known",), profile=profile, key=KEY
-    ) as server:
-        study = study_of(tmp_path, server.url, {"m": row_of(profile, server.url)})
-        found = examine(study)
-        assert failed(found) == {}
-        calls = received(server)
-        assert calls <= MOST_CALLS
-        again = examine(study)
-        assert shown(again, "m") == shown(found, "m")
-        assert received(server) == calls
-
-
-@pytest.mark.parametrize(
-    ("profile", "keys", "words"),
-    [
-        ("openai", {"effort": "high"}, ('effort = "high"', "check or remove")),
-    ],
-)
-def test_what_the_study_asks_for_by_name_and_the_server_has_not_is_one_line_with_the_key(
-    tmp_path, profile, keys, words, monkeypatch
-):
-    monkeypatch.setenv("GOOD_KEY", KEY)
-    with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
-        found = examine(study_of(tmp_path, server.url, {"m": row_of(profile, server.url) | keys}))
-        line = failed(found)["m"]
-        assert all(each in line for each in words), line
-        assert received(server) <= MOST_CALLS and exit_code(found) == 6

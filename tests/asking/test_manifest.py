@@ -1,6 +1,6 @@
 """The manifest of a partition: its state after each session, and what a changed row of the model makes of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import read_partition
+from tests.asking.scripted import Reply, Scripted, good
 
 STUDY = """
 [study]
@@ -26,26 +27,6 @@ provider = "simulated"
 dataset = "sample"
 """
 SPEC = ModelSpec(name="m", provider="openai", model="x", answer_mode="text")
-Reply = Callable[[ChatRequest], Completion]
-
-
-class Provider:
-    """Answers every call by ``reply`` and keeps the calls."""
-
-    def __init__(self) -> None:
-        self.reply: Reply = good
-        self.calls: list[ChatRequest] = []
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        self.calls.append(request)
-        return self.reply(request)
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-def good(request: ChatRequest) -> Completion:
-    return Completion(Status.OK, f"re: {request.messages[-1].content}", model_reported="x")
 
 
 def priced(request: ChatRequest) -> Completion:
@@ -63,7 +44,7 @@ def from_a_simulation(request: ChatRequest) -> Completion:
 
 @pytest.fixture
 def provider(monkeypatch):
-    found = Provider()
+    found = Scripted()
     monkeypatch.setattr("metacog_pipeline.llm.open.open_model", lambda spec, **_: found)
     return found
 

@@ -126,28 +126,6 @@ def test_what_is_asked_for_by_name_is_taken_or_one_line_names_its_key(tmp_path, 
         assert outcome.tally.calls <= MOST_CALLS
 
 
-@pytest.mark.parametrize("profile", ["openai", "openai-reasoning", "proxy", "anthropic", "gemini", "vllm"])
-def test_a_wrong_key_is_one_line_after_a_few_calls(tmp_path, profile):
-    served = Served(tmp_path, profile, key="sk-another-key-0000000")
-    with served.server:
-        outcome = served.ask()[1]
-    assert "\n" not in outcome.stopped
-    assert KEY not in outcome.stopped
-    assert outcome.exit_code != 0
-    assert outcome.tally.calls <= MOST_CALLS
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path, profile):
-    served = Served(tmp_path, profile)
-    with served.server:
-        outcome = served.ask(model="nobody-knows-it")[1]
-    if profile in ("ollama", "llamacpp", "proxy") and outcome.complete:
-        return  # such servers answer with the model they have
-    assert "\n" not in outcome.stopped
-    assert outcome.tally.calls <= MOST_CALLS
-
-
 @pytest.mark.parametrize(
     ("profile", "more", "model", "key", "says"),
     [
@@ -155,6 +133,9 @@ def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path, profile):
         ("openai", "", "x", "", ("KEY_OF_A_TEST", "is set but empty")),
         ("openai", "", "x", "sk-another-0123456789", ("HTTP 401", "api_key_env")),
         ("gemini", "", "x", "AIza-another-0123456789", ("HTTP 400", "api_key_env")),
+        ("vllm", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
+        ("anthropic", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
+        ("gemini", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
         ("openai", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
         ("proxy", "", "nobody-knows-it", KEY, ("HTTP 400", "check model")),
         ("openai", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),

@@ -1,19 +1,16 @@
 """Asking a partition: nothing answered is asked again, nothing failed is kept as an answer, stops are clean."""
 
-import asyncio
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from metacog_pipeline.asking import loop as engine
 from metacog_pipeline.asking import plan
 from metacog_pipeline.asking.dry_run import DryRun, stored_answers
-from metacog_pipeline.asking.loop import Loop
 from metacog_pipeline.asking.session import other_models
 from metacog_pipeline.asking.states import Profile, SessionResult, source_of
-from metacog_pipeline.asking.step import Session
-from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limiter import NotSent
@@ -23,79 +20,28 @@ from metacog_pipeline.llm.types import (
     ChatRequest,
     Completion,
     ErrorKind,
-    Message,
     Status,
     Usage,
 )
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.asking import scripted
+from tests.asking.scripted import Scripted, good, one_step, two_steps
 from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=8, top_logprobs=0)
-Reply = Callable[[ChatRequest], Completion]
-
-
-class Scripted:
-    """A model whose replies are computed, and which counts what it was asked."""
-
-    def __init__(self, reply: Reply) -> None:
-        self.reply = reply
-        self.asked: Counter[str] = Counter()
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        self.asked[request.messages[-1].content] += 1
-        await asyncio.sleep(0)
-        return self.reply(request)
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-def good(request: ChatRequest) -> Completion:
-    return Completion(Status.OK, text=f"re: {request.messages[-1].content}", cost_usd=0.01)
 
 
 def failed(kind: ErrorKind, param: str | None = None) -> Completion:
     return Completion(Status.FAILED, error_kind=kind, error_param=param, error_message=f"{kind} happened")
 
 
-def one_step(name: str, words: str | None = None, condition: str = "baseline") -> Task:
-    async def run(ask: Ask, mode: str) -> None:
-        await ask("answer", [Message("user", words or f"{mode}:{name}")])
-
-    return Task(name, "hash", condition, run)
-
-
-def two_steps(name: str) -> Task:
-    async def run(ask: Ask, mode: str) -> None:
-        first = await ask("first", [Message("user", f"first {name}")])
-        await ask("second", [Message("user", f"second after {first.text}")])
-
-    return Task(name, "hash", "baseline", run)
-
-
-def query(
-    folder: PartitionFolder,
-    model: Scripted,
-    tasks: Sequence[Task],
-    *,
-    modes: Sequence[str] = ("text",),
-    known: Profile | None = None,
-    spec: ModelSpec = SPEC,
-    run: int = 1,
-) -> SessionResult:
-    async def go(store: PartitionStore) -> SessionResult:
-        session = Session("metamedqa", spec, run, 7, model, store)
-        return await Loop(session, tasks, modes, known=known).run()
-
-    with PartitionStore(folder) as store:
-        outcome = asyncio.run(go(store))
-        store.compact(outcome.tally.current if outcome.complete else None)
-    return outcome
+def query(folder: PartitionFolder, model: Scripted, tasks: Sequence[Task], **more: Any) -> SessionResult:
+    return scripted.query(folder, model, tasks, more.pop("spec", SPEC), **more)
 
 
 def test_every_item_is_asked_once_and_kept(folder):
-    model = Scripted(good)
+    model = Scripted()
     outcome = query(folder, model, [one_step(str(i)) for i in range(30)])
     assert outcome.complete
     assert set(model.asked.values()) == {1}
@@ -118,8 +64,8 @@ def test_prices_are_kept_where_they_give_the_cost_and_not_of_a_bill_that_was_rec
 
 def test_a_second_session_asks_nothing(folder):
     tasks = [two_steps(str(i)) for i in range(10)]
-    query(folder, Scripted(good), tasks)
-    again = Scripted(good)
+    query(folder, Scripted(), tasks)
+    again = Scripted()
     outcome = query(folder, again, tasks)
     assert outcome.complete
     assert not again.asked
@@ -131,7 +77,7 @@ def test_a_failed_call_is_asked_again_next_time_and_only_that_one(folder):
     flaky = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "text:7" else good(r))
     first = query(folder, flaky, tasks)
     assert (first.answered, first.failed, first.complete) == (9, 1, False)
-    healed = Scripted(good)
+    healed = Scripted()
     second = query(folder, healed, tasks)
     assert second.complete
     assert dict(healed.asked) == {"text:7": 1}
@@ -141,7 +87,7 @@ def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(fol
     tasks = [one_step("a"), one_step("b")]
     replies = {"text:a": Status.REFUSED, "text:b": Status.TRUNCATED}
     query(folder, Scripted(lambda r: Completion(replies[r.messages[-1].content], text="no")), tasks)
-    again = Scripted(good)
+    again = Scripted()
     query(folder, again, tasks)
     assert not again.asked
 
@@ -156,7 +102,7 @@ def test_a_later_step_is_not_asked_after_a_failed_one(folder):
 
 def test_the_same_words_are_paid_for_once_and_kept_for_each_item(folder):
     tasks = [one_step("a", "same"), one_step("b", "same"), one_step("c", "same", "other")]
-    model = Scripted(good)
+    model = Scripted()
     outcome = query(folder, model, tasks)
     assert outcome.complete
     assert model.asked["same"] == 1
@@ -173,18 +119,18 @@ def superseded(folder: PartitionFolder) -> dict[str, bool]:
 
 
 def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(folder):
-    query(folder, Scripted(good), [one_step("a", "old words")])
-    query(folder, Scripted(good), [one_step("a", "new words")])
+    query(folder, Scripted(), [one_step("a", "old words")])
+    query(folder, Scripted(), [one_step("a", "new words")])
     assert superseded(folder) == {"re: old words": True, "re: new words": False}
-    back = Scripted(good)
+    back = Scripted()
     query(folder, back, [one_step("a", "old words")])
     assert not back.asked
     assert superseded(folder) == {"re: old words": False, "re: new words": True}
 
 
 def test_another_run_is_asked_anew(folder):
-    query(folder, Scripted(good), [one_step("a")])
-    other = Scripted(good)
+    query(folder, Scripted(), [one_step("a")])
+    other = Scripted()
     query(folder, other, [one_step("a")], run=2)
     assert other.asked["text:a"] == 1
 
@@ -223,7 +169,7 @@ def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
                 raise BudgetError("budget $1.00: all spent")
             return await super().complete(request)
 
-    outcome = query(folder, Purse(good), [one_step(str(i)) for i in range(40)])
+    outcome = query(folder, Purse(), [one_step(str(i)) for i in range(40)])
     assert outcome.stopped == "budget $1.00: all spent"
     assert read_partition(folder).num_rows == outcome.answered == 5
 
@@ -231,14 +177,14 @@ def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
 @pytest.mark.parametrize("known", [Profile("text"), None])
 def test_a_stop_counts_every_answer_that_is_kept_and_asks_nothing(folder, known):
     tasks = [two_steps(str(i)) for i in range(40)]
-    query(folder, Scripted(good), tasks[20:])
+    query(folder, Scripted(), tasks[20:])
 
     class Purse(Scripted):
         async def complete(self, request: ChatRequest) -> Completion:
             await super().complete(request)
             raise BudgetError("budget $1.00: all spent")
 
-    model = Purse(good)
+    model = Purse()
     outcome = query(folder, model, tasks, known=known)
     assert outcome.stopped == "budget $1.00: all spent"
     assert outcome.answered == 20 and outcome.failed == 0
@@ -261,18 +207,18 @@ def test_a_store_that_cannot_write_ends_in_one_store_error(folder, monkeypatch):
 
     monkeypatch.setattr(PartitionStore, "keep", full)
     with pytest.raises(StoreError, match="disk full"):
-        query(folder, Scripted(good), [one_step(str(i)) for i in range(9)], known=Profile("text"))
+        query(folder, Scripted(), [one_step(str(i)) for i in range(9)], known=Profile("text"))
 
 
 def test_a_known_profile_is_not_tried_again(folder):
-    model = Scripted(good)
+    model = Scripted()
     query(folder, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))
     assert dict(model.asked) == {"text:a": 1}
 
 
 def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     tasks = [two_steps(str(i)) for i in range(4)]
-    query(folder, Scripted(good), tasks[:1])
+    query(folder, Scripted(), tasks[:1])
     spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0, "price_cache_write": 1.0})
     counts = DryRun(spec, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
     assert (counts["calls"], counts["answered"]) == (8, 2)
@@ -323,23 +269,15 @@ def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(folder)
 def test_a_stop_gives_up_what_was_not_sent(folder):
     thrown: list[bool] = []
 
-    async def go(store: PartitionStore) -> SessionResult:
-        session = Session("metamedqa", SPEC, 1, 7, Unsent(), store)
-        tasks = [one_step(str(i)) for i in range(30)]
-        return await Loop(session, tasks, ["text"], on_stop=lambda: thrown.append(True)).run()
-
     class Unsent(Scripted):
-        def __init__(self) -> None:
-            super().__init__(good)
-
         async def complete(self, request: ChatRequest) -> Completion:
             if thrown:
                 raise NotSent
             answer = await super().complete(request)
             return failed(ErrorKind.FATAL) if self.asked.total() > 10 else answer
 
-    with PartitionStore(folder) as store:
-        outcome = asyncio.run(go(store))
+    tasks = [one_step(str(i)) for i in range(30)]
+    outcome = query(folder, Unsent(), tasks, on_stop=lambda: thrown.append(True))
     assert thrown == [True]
     assert outcome.stopped == "fatal happened"
     assert outcome.answered + outcome.failed < 30

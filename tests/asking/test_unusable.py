@@ -1,20 +1,20 @@
 """No paid partition yields nothing: replies that cannot be used stop it early, and a half of them is never complete."""
 
-import asyncio
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from metacog_pipeline.asking.loop import STOP_AFTER_UNREADABLE_IN_A_ROW, Loop
+from metacog_pipeline.asking.loop import STOP_AFTER_UNREADABLE_IN_A_ROW
 from metacog_pipeline.asking.session import to_ask_again
 from metacog_pipeline.asking.states import Profile, SessionResult
-from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Status, Usage
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.asking.scripted import Scripted, asked
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
 FIVE = STOP_AFTER_UNREADABLE_IN_A_ROW
@@ -29,23 +29,6 @@ THOUGHT_ALOUD = Completion(Status.TRUNCATED, "<think>well", finish_reason="lengt
 CUT_JSON = Completion(Status.TRUNCATED, '{"answer": "', finish_reason="length", usage=Usage(9, 64))
 DECLINED = Completion(Status.REFUSED, "I cannot help with that.", finish_reason="stop", usage=Usage(9, 7))
 CUT_TEXT = Completion(Status.TRUNCATED, "The answer depends on", finish_reason="length", usage=Usage(9, 64))
-
-
-class Speaker:
-    """Says what ``say`` makes of the number of the call."""
-
-    def __init__(self, say: Say) -> None:
-        self.say = say
-        self.calls = 0
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        self.calls += 1
-        number = self.calls
-        await asyncio.sleep(0)
-        return self.say(number, request)
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
 
 def tasks(count: int, *, held: bool = False, steps: int = 1) -> list[Task]:
@@ -70,18 +53,13 @@ def ask(
     spec: ModelSpec = SPEC,
     known: Profile | None = None,
     again: bool = False,
-) -> tuple[SessionResult, Speaker]:
-    model = Speaker(say)
-
-    async def go(store: PartitionStore) -> SessionResult:
-        session = Session("bench", spec, 1, 7, model, store)
-        todo = tasks(count, held=held, steps=steps)
-        return await Loop(session, todo, ("text",), known=known).run()
-
+) -> tuple[SessionResult, Scripted]:
+    numbers = itertools.count(1)
+    model = Scripted(lambda request: say(next(numbers), request))
     with PartitionStore(folder) as store:
         if again:
             store.reask(to_ask_again(folder))
-        outcome = asyncio.run(go(store))
+        outcome = asked(store, model, tasks(count, held=held, steps=steps), spec, known=known)
         store.compact(outcome.tally.current)
     return outcome, model
 
@@ -102,7 +80,7 @@ def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_na
     folder, reply, key, known
 ):
     outcome, model = ask(folder, lambda number, request: reply, known=known)
-    assert model.calls == FIVE
+    assert len(model.calls) == FIVE
     assert key in outcome.stopped
     assert "--reask unusable" in outcome.stopped
     assert "\n" not in outcome.stopped
@@ -133,8 +111,8 @@ def test_unusable_replies_with_usable_ones_between_them_stop_nothing(folder):
 def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(folder):
     outcome, model = ask(folder, lambda number, request: GOOD if number <= 20 else CUT, count=2000)
     assert outcome.stopped is not None
-    assert model.calls <= 20 + FIVE + 2 * SPEC.max_concurrency
-    assert outcome.answered <= model.calls
+    assert len(model.calls) <= 20 + FIVE + 2 * SPEC.max_concurrency
+    assert outcome.answered <= len(model.calls)
 
 
 @pytest.mark.parametrize(("bad_of_four", "complete"), [(1, True), (2, True), (3, False)])
@@ -151,7 +129,7 @@ def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable
     if not complete:
         assert "150 of 200 items have no usable answer" in outcome.missing
     again, model = ask(folder, say)
-    assert model.calls == 0
+    assert len(model.calls) == 0
     assert (again.unusable, again.complete) == (outcome.unusable, outcome.complete)
 
 
@@ -160,7 +138,7 @@ def test_what_is_not_billed_is_not_stopped(tmp_path, folder, provider):
     (tmp_path / "weights").mkdir()
     spec = SPEC.model_copy(update={"provider": provider, "model": str(tmp_path / "weights")})
     outcome, model = ask(folder, lambda number, request: EMPTY, count=20, spec=spec)
-    assert model.calls == 20
+    assert len(model.calls) == 20
     assert outcome.stopped is None
     assert outcome.complete is (provider == "simulated")
 
@@ -178,16 +156,16 @@ def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_s
     first, _ = ask(folder, odd, count=20)
     assert first.unusable == 10
     without, model = ask(folder, lambda number, request: GOOD, count=20)
-    assert (model.calls, without.unusable) == (0, 10)
+    assert (len(model.calls), without.unusable) == (0, 10)
     outcome, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
-    assert model.calls == 10
+    assert len(model.calls) == 10
     assert (outcome.unusable, outcome.complete) == (0, True)
     rows = read_partition(folder, ["item_id", "text", "superseded"]).to_pylist()
     assert len(rows) == 30
     assert {row["text"] for row in rows if row["superseded"]} == {""}
     assert {row["text"] for row in rows if not row["superseded"]} == {"A"}
     _, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
-    assert model.calls == 0
+    assert len(model.calls) == 0
 
 
 def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(folder):
@@ -204,11 +182,11 @@ def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_lengt
 
     ask(folder, say, count=10)
     _, model = ask(folder, lambda number, request: GOOD, count=10, again=True)
-    assert model.calls == 4
+    assert len(model.calls) == 4
 
 
 def test_one_that_is_unusable_again_is_asked_once_per_request(folder):
     ask(folder, lambda number, request: EMPTY if number > 8 else GOOD, count=10)
     outcome, model = ask(folder, lambda number, request: EMPTY, count=10, again=True)
-    assert model.calls == 2
+    assert len(model.calls) == 2
     assert outcome.unusable == 2

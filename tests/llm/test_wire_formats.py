@@ -138,6 +138,7 @@ def test_the_extra_body_is_laid_over_but_cannot_change_what_is_asked_or_of_whom(
 
 def test_a_json_schema_keeps_the_order_of_its_properties():
     schema = '{"type":"object","properties":{"b":{},"a":{}}}'
+    assert list(JsonObject("answer", schema).properties) == ["b", "a"]
     for provider in PROVIDERS:
         assert schema.encode() in built(provider, None, JsonObject("answer", schema)).body
 
@@ -279,6 +280,10 @@ def quota(name: str) -> Any:
     return google("RESOURCE_EXHAUSTED", {"violations": [{"quotaId": name}]})
 
 
+def blamed(field: str) -> Any:
+    return google("INVALID_ARGUMENT", {"fieldViolations": [{"field": field}]})
+
+
 ERRORS: dict[str, list[tuple[int, Any, ErrorKind]]] = {
     "openai": [
         (429, problem("rate_limit_exceeded", "requests"), LIMITED),
@@ -352,8 +357,17 @@ def test_the_message_of_an_error_never_decides(words):
     assert (plain.status, plain.error_kind) == (worded.status, worded.error_kind)
 
 
-def blamed(field: str) -> Any:
-    return google("INVALID_ARGUMENT", {"fieldViolations": [{"field": field}]})
+@every("case", ERRORS["gemini"])
+@every("provider", ["openai", "gemini"])
+def test_googles_errors_are_read_alike_at_its_own_address_and_in_openais_format(provider, case):
+    status, value, kind = case
+    said = {"error": {**value["error"], "code": status}}
+    for code in (status, 200):  # some proxies claim success
+        for body in (said, [said]):  # Google wraps some errors in a list
+            completion = read(provider, code, body)
+            assert (completion.error_kind, completion.http_status) == (kind, status)
+            assert completion.error_message == "sorry"
+    assert replies.read(provider, [[said]]).error_kind is kind
 
 
 @every(
@@ -364,6 +378,8 @@ def blamed(field: str) -> Any:
         ("openai", problem(param="messages[0].content"), "messages"),
         ("openai", {"detail": [{"loc": ["body", "logit_bias"], "msg": "no"}]}, "logit_bias"),
         ("openai", problem(), None),
+        *(("openai", problem(param=name), None) for name in ("None", "null", "", " ")),
+        ("openai", blamed("generation_config.max_output_tokens"), "max_tokens"),
         ("gemini", blamed("generation_config.temperature"), "temperature"),
         ("gemini", blamed("generationConfig.responseJsonSchema"), "response_format"),
         ("gemini", blamed("generation_config.response_schema.enum[0]"), "response_format"),

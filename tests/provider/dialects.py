@@ -45,7 +45,6 @@ bad_request      400 invalid_request_error -                   invalid_request_e
 not_found        404 invalid_request_error -                   not_found_error       NOT_FOUND          not there
 server_error     500 server_error          -                   api_error             INTERNAL           something broke
 unavailable      503 server_error          -                   api_error             UNAVAILABLE        not available
-overloaded       529 server_error          -                   overloaded_error      UNAVAILABLE        overloaded
 provider_error   200 server_error          -                   api_error             INTERNAL           the provider failed
 """
 ERRORS = {line.split()[0]: line.split(maxsplit=6)[1:] for line in _ERRORS.strip().splitlines()}
@@ -134,14 +133,14 @@ class Answer:
     style: Style
 
     @property
-    def counts(self) -> tuple[int, int, int, int, int]:
-        """Tokens sent, generated, and of these thought, read from a cache, written to one."""
+    def counts(self) -> tuple[int, int, int]:
+        """Tokens sent, generated, and of these thought."""
         said, text = self.completion.usage, self.completion.text
         sent, thought = said.input_tokens, said.reasoning_tokens or 0
         if sent is None:
             sent = sum(token_count(message.content) for message in self.asked.request.messages)
         got = thought + token_count(text) if said.output_tokens is None else said.output_tokens
-        return sent, got, thought, said.cached_tokens or 0, said.cache_write_tokens or 0
+        return sent, got, thought
 
     @property
     def thinking(self) -> str | None:
@@ -247,13 +246,12 @@ def _constraint(choice: Any, bias: Any, schema: Any) -> Constraint | None:
 
 # --- OpenAI -------------------------------------------------------------------------------------------------------------
 def _chat(given: Answer, finish: str) -> Body:
-    completion, (sent, got, thought, cached, _) = given.completion, given.counts
+    completion, (sent, got, thought) = given.completion, given.counts
     message: Body = {"role": "assistant", "content": completion.text, "refusal": None}
     if completion.reasoning_text is not None:
         message |= dict.fromkeys(given.style.reasoning, completion.reasoning_text)
     usage: Body = {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
     if given.style.details:
-        usage["prompt_tokens_details"] = {"cached_tokens": cached}
         usage["completion_tokens_details"] = {"reasoning_tokens": thought}
 
     def entry(token: str, value: float) -> Body:
@@ -305,19 +303,13 @@ def _chat_error(problem: Problem) -> Body:
 
 # --- Anthropic ----------------------------------------------------------------------------------------------------------
 def _message(given: Answer, finish: str) -> Body:
-    sent, got, thought, cached, written = given.counts
+    sent, got, thought = given.counts
     content: list[Body] = []
     if given.thinking is not None:
         content.append({"type": "thinking", "thinking": given.thinking, "signature": f"c2lt{given.number}"})
     if given.completion.text:
         content.append({"type": "text", "text": given.completion.text, "citations": None})
-    usage: Body = {
-        "input_tokens": sent - cached - written,
-        "cache_creation_input_tokens": written,
-        "cache_read_input_tokens": cached,
-        "output_tokens": got,
-        "service_tier": "standard",
-    }
+    usage: Body = {"input_tokens": sent, "output_tokens": got, "service_tier": "standard"}
     if given.style.details:
         usage["output_tokens_details"] = {"thinking_tokens": thought}
     head = {"id": f"msg_sim_{given.number}", "type": "message", "role": "assistant", "model": given.model}
@@ -357,7 +349,7 @@ def _message_error(problem: Problem) -> Body:
 
 # --- Gemini -------------------------------------------------------------------------------------------------------------
 def _content(given: Answer, finish: str) -> Body:
-    sent, got, thought, cached, _ = given.counts
+    sent, got, thought = given.counts
     parts: list[Body] = [{"text": given.thinking, "thought": True}] if given.thinking else []
     if given.completion.text:
         parts.append({"text": given.completion.text})
@@ -373,7 +365,6 @@ def _content(given: Answer, finish: str) -> Body:
         }
     usage = {"promptTokenCount": sent, "candidatesTokenCount": got - thought, "totalTokenCount": sent + got}
     usage |= {"thoughtsTokenCount": thought} if thought else {}
-    usage |= {"cachedContentTokenCount": cached} if cached else {}
     names = {"modelVersion": given.model, "responseId": f"sim-{given.number}"}
     return {"candidates": [candidate], "usageMetadata": usage, **names}
 

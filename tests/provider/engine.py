@@ -36,20 +36,15 @@ from tests.provider.dialects import (
     Style,
     token_count,
 )
-from tests.provider.faults import OF_STREAMS, Fault, FaultPlan
+from tests.provider.faults import Fault, FaultPlan
 
 Respond = Callable[[str, ChatRequest], str | Completion]
 LOOPBACK = "127.0.0.1"
 STARTED = "listening on "  # what the blocking server prints before its address
 MAX_BODY_BYTES = 128 * 2**20
 OTHER_MODEL = "another-model-2"
-WIDE = "\N{MATHEMATICAL BOLD CAPITAL A}"  # four bytes of UTF-8: room for a cut inside
-HUGE_TOKENS = 10 * 2**20 // 4
-TORN_BYTES = 7  # fewer than a line, and no multiple of a character's bytes
-ENDLESS_GAP_S = 0.01  # a stream without an end must not fill the machine's memory while nobody reads it
 FILLER = "The first option fits – naïvely. Compare it with the next one: what speaks against it? "
-CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
-NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
+NOT_WHOLE = frozenset({Fault.CUT, Fault.INVALID_JSON, Fault.ENDS_EARLY})
 _logger = logging.getLogger(__name__)
 
 
@@ -102,27 +97,27 @@ class SimulatedProvider:
         return app
 
     @contextlib.asynccontextmanager
-    async def running(self, host: str = LOOPBACK, port: int = 0) -> AsyncIterator[str]:
-        """Serve inside the current event loop and yield the root address; port 0 takes a free one."""
+    async def running(self) -> AsyncIterator[str]:
+        """Serve inside the current event loop on a free port and yield the root address."""
         runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2, handle_signals=False)
         await runner.setup()
         try:
             # The backlog covers a load test that opens hundreds of connections in one burst.
-            await web.TCPSite(runner, host, port, backlog=2048).start()
-            yield f"http://{host}:{runner.addresses[0][1]}"
+            await web.TCPSite(runner, LOOPBACK, 0, backlog=2048).start()
+            yield f"http://{LOOPBACK}:{runner.addresses[0][1]}"
         finally:
             await runner.cleanup()
             if self._log is not None:
                 os.close(self._log)
 
-    def serve(self, port: int = 0) -> None:
+    def serve(self) -> None:
         """Serve until interrupted (Ctrl-C or SIGTERM); ``listening on <address>`` is printed once it is up."""
 
         async def until_stopped() -> None:
             stop = asyncio.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            async with self.running(port=port) as url:
+            async with self.running() as url:
                 print(f"{STARTED}{url}", flush=True)
                 await stop.wait()
 
@@ -142,11 +137,7 @@ class SimulatedProvider:
                 os.write(self._log, f'{{"digest":"{digest}","outcome":"{outcome}"}}\n'.encode())
             if isinstance(call, Asked):
                 return await self._reply(dialect, http, call, outcome, number)
-            return (
-                self._refused(call, number)
-                if isinstance(call, tuple)
-                else self._problem(dialect, call, number)
-            )
+            return self._refused(call) if isinstance(call, tuple) else self._problem(dialect, call)
         finally:
             self._in_flight -= 1
 
@@ -183,16 +174,16 @@ class SimulatedProvider:
         if outcome == Fault.RESET:
             return reset(http)
         if (problem := _problem_of(outcome, call)) is not None:
-            return self._problem(dialect, problem, number)
+            return self._problem(dialect, problem)
         await asyncio.sleep(self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0))
         answer = self._answer(call, outcome, number)
         if isinstance(answer, Problem):
-            return self._problem(dialect, answer, number)
+            return self._problem(dialect, answer)
         body = dialect.worded(answer)
         if call.stream:
             events = _events(dialect, body, call, outcome, self.plan.chunks)
-            return await self._streamed(http, events, outcome, number)
-        return await self._whole(http, _dumped(body).encode(), outcome, number)
+            return await self._streamed(http, events, outcome)
+        return await self._whole(http, _dumped(body).encode(), outcome)
 
     def _answer(self, call: Asked, outcome: str, number: int) -> Answer | Problem:
         try:
@@ -224,11 +215,9 @@ class SimulatedProvider:
         return call if isinstance(call, tuple) else (call.status, dialect.error(call))
 
     # --- bytes ------------------------------------------------------------------------------------------------------
-    async def _streamed(
-        self, http: web.Request, events: list[bytes], outcome: str, number: int
-    ) -> web.StreamResponse:
+    async def _streamed(self, http: web.Request, events: list[bytes], outcome: str) -> web.StreamResponse:
         self._answered += outcome not in NOT_WHOLE
-        response = web.StreamResponse(headers=self._headers(number))
+        response = web.StreamResponse()
         response.content_type, response.charset = "text/event-stream", "utf-8"
         with contextlib.suppress(ConnectionError):  # the client left: it is billed all the same
             await response.prepare(http)
@@ -238,57 +227,34 @@ class SimulatedProvider:
     async def _send(
         self, http: web.Request, response: web.StreamResponse, events: Sequence[bytes], outcome: str
     ) -> None:
-        half, whole = len(events) // 2, b"".join(events)
-        if outcome in CUTS:
-            await self._write(
-                response, [_cut_character(whole)] if outcome == Fault.CUT_CHARACTER else events[:half]
-            )
-            return hang_up(http)
-        if outcome == Fault.TORN:
-            events = [whole[at : at + TORN_BYTES] for at in range(0, len(whole), TORN_BYTES)]
-        pauses = outcome in (Fault.ENDS_EARLY, Fault.STALL, Fault.ENDLESS)
-        await self._write(response, events[:half] if pauses else events)
-        while outcome == Fault.ENDLESS:
-            await response.write(events[half])
-            await asyncio.sleep(self.plan.gap_s or ENDLESS_GAP_S)
-        if outcome == Fault.STALL:
-            await asyncio.sleep(self.plan.slow_s)
-            await self._write(response, events[half:])
-        await response.write_eof()
-
-    async def _write(self, response: web.StreamResponse, parts: Sequence[bytes]) -> None:
-        for place, part in enumerate(parts):
+        if outcome in (Fault.CUT, Fault.ENDS_EARLY):
+            events = events[: len(events) // 2]
+        for place, event in enumerate(events):
             if place and self.plan.gap_s:
                 await asyncio.sleep(self.plan.gap_s)
-            await response.write(part)
+            await response.write(event)
+        if outcome == Fault.CUT:
+            return hang_up(http)
+        await response.write_eof()
 
-    async def _whole(self, http: web.Request, body: bytes, outcome: str, number: int) -> web.StreamResponse:
+    async def _whole(self, http: web.Request, body: bytes, outcome: str) -> web.StreamResponse:
         self._answered += outcome not in NOT_WHOLE
-        if outcome not in CUTS:
+        if outcome != Fault.CUT:
             body = body[:-2] if outcome == Fault.INVALID_JSON else body
-            return web.Response(body=body, content_type="application/json", headers=self._headers(number))
-        response = web.StreamResponse(headers={"Content-Length": str(len(body)), **self._headers(number)})
+            return web.Response(body=body, content_type="application/json")
+        response = web.StreamResponse(headers={"Content-Length": str(len(body))})
         response.content_type = "application/json"
         await response.prepare(http)
-        await response.write(
-            _cut_character(body) if outcome == Fault.CUT_CHARACTER else body[: len(body) // 2]
-        )
+        await response.write(body[: len(body) // 2])
         hang_up(http)
         return response
 
-    def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
+    def _problem(self, dialect: Dialect, problem: Problem) -> web.Response:
         waits = {"Retry-After": f"{self.plan.retry_after_s:g}"} if problem.kind == "rate_limit" else {}
-        return self._refused((problem.status, dialect.error(problem)), number, waits)
+        return self._refused((problem.status, dialect.error(problem)), waits)
 
-    def _refused(
-        self, refusal: profiles.Refusal, number: int, more: Mapping[str, str] | None = None
-    ) -> web.Response:
-        headers = {**self._headers(number), **(more or {})}
-        return web.json_response(refusal[1], status=refusal[0], headers=headers, dumps=_dumped)
-
-    def _headers(self, number: int) -> dict[str, str]:
-        more = {} if self._profile is None else self._profile.headers
-        return {"x-request-id": f"req-sim-{number}", "request-id": f"req-sim-{number}", **more}
+    def _refused(self, refusal: profiles.Refusal, more: Mapping[str, str] | None = None) -> web.Response:
+        return web.json_response(refusal[1], status=refusal[0], headers=more, dumps=_dumped)
 
 
 def hang_up(http: web.Request) -> None:
@@ -299,7 +265,7 @@ def hang_up(http: web.Request) -> None:
 def _spared(name: str, call: Asked) -> bool:
     if name.startswith("reject_"):
         return _problem_of(name, call) is None
-    return name in OF_STREAMS and not call.stream
+    return name == Fault.ENDS_EARLY and not call.stream
 
 
 def _problem_of(outcome: str, call: Asked) -> Problem | None:
@@ -350,10 +316,6 @@ def _changed(outcome: str, model: str, completion: Completion, limit: int | None
             completion = replace(completion, status=Status.OK, text="", logprobs=())
         case Fault.WRONG_MODEL:
             model = OTHER_MODEL
-        case Fault.CUT_CHARACTER:
-            completion = replace(completion, text=f"{completion.text}{WIDE}")
-        case Fault.HUGE_THINKING:
-            completion = replace(completion, reasoning_text=_filler(HUGE_TOKENS))
         case Fault.USAGE_ABOVE_LIMIT:
             usage = replace(completion.usage, output_tokens=20 * (limit or 1000))
             completion = replace(completion, usage=usage)
@@ -362,12 +324,8 @@ def _changed(outcome: str, model: str, completion: Completion, limit: int | None
 
 def _events(dialect: Dialect, body: Body, call: Asked, outcome: str, chunks: int) -> list[bytes]:
     events = [_encoded(frame) for frame in dialect.frames(body, call, chunks)]
-    half = len(events) // 2
     if outcome == Fault.INVALID_JSON:
-        events[half] = b'data: {"broken\n\n'
-    if outcome == Fault.STREAM_ERROR:
-        name = "error" if dialect.name == "anthropic" else None
-        events = [*events[:half], _encoded((name, dialect.error(Problem("overloaded"))))]
+        events[len(events) // 2] = b'data: {"broken\n\n'
     return events
 
 
@@ -384,7 +342,3 @@ def _dumped(data: object) -> str:
     except UnicodeEncodeError:  # a lone surrogate stays an escape
         return json.dumps(data, separators=(",", ":"))
     return text
-
-
-def _cut_character(body: bytes) -> bytes:
-    return body[: body.rindex(WIDE.encode()) + 2]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 class Fault(enum.StrEnum):
-    """What a call can be answered with; those in ``OF_STREAMS`` and ``reject_*`` spare calls they cannot strike.
+    """What a call can be answered with; ``ends_early`` and ``reject_*`` spare calls they cannot strike.
 
     The first group are errors of `dialects.ERRORS`.
     """
@@ -26,20 +26,11 @@ class Fault(enum.StrEnum):
     SLOW = "slow"
     RESET = "reset"  # the connection is reset before any byte
     CUT = "cut"  # half of the announced body, then the connection closes
-    CUT_CHARACTER = "cut_character"  # the connection closes inside a character of several bytes
     INVALID_JSON = "invalid_json"  # 200 with a body that is not JSON
     EMPTY = "empty"  # 200, normal finish, no text
     WRONG_MODEL = "wrong_model"  # 200, reports another model id
-    HUGE_THINKING = "huge_thinking"  # 10 MB of thinking before the answer
     USAGE_ABOVE_LIMIT = "usage_above_limit"  # 200, billed far beyond the limit asked for
-    ENDLESS = "endless"  # a stream that never ends
-    STALL = "stall"  # a stream that pauses half-way, then goes on
     ENDS_EARLY = "ends_early"  # a stream that ends politely half-way, never saying how the answer ended
-    STREAM_ERROR = "stream_error"  # a stream with an error half-way
-    TORN = "torn"  # a healthy stream whose bytes arrive a few at a time
-
-
-OF_STREAMS = frozenset({Fault.ENDLESS, Fault.STALL, Fault.ENDS_EARLY, Fault.STREAM_ERROR, Fault.TORN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +40,7 @@ class FaultPlan:
     ``script`` is what happens to the first calls, in order of arrival (``None``: a healthy answer). ``rates`` maps a fault
     to its share of all later calls; the draw depends on ``seed``, the body and how often that body was seen, so it is the
     same in whatever order concurrent calls arrive. ``always`` names ``reject_*`` faults that strike every call with the
-    parameter. ``latency_s`` is what every answer takes, ``slow_s`` what ``slow`` and ``stall`` take longer.
+    parameter. ``latency_s`` is what every answer takes, ``slow_s`` what ``slow`` takes longer.
 
     A stream comes in ``chunks`` parts, ``gap_s`` seconds apart. ``thinking_tokens`` are thought, and billed, before each
     answer.

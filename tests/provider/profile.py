@@ -55,10 +55,6 @@ class Profile:
         return self.said.get("faults", {})
 
     @property
-    def headers(self) -> Mapping[str, str]:
-        return self.said.get("headers", {})
-
-    @property
     def ignored(self) -> tuple[str, ...]:
         return tuple(self.said.get("ignored", ()))
 
