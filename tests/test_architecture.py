@@ -237,7 +237,9 @@ def test_nothing_outside_its_own_folders_names_a_benchmark():
         shown = str(path.relative_to(ROOT))
         if own.search(shown):
             continue
-        text = code_lines(path) if path.suffix == ".py" else path.read_text("utf-8")
+        text = path.read_text("utf-8")
+        if path.suffix == ".py" and wanted.search(text):  # else there is nothing to parse for
+            text = code_lines(path)
         found += [f"{shown}: {match}" for match in set(wanted.findall(text))]
     assert not found
 

@@ -3,26 +3,13 @@
 Reads ``$METACOG_GOLDEN/esma``, file by file; a test whose file is absent is skipped.
 """
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from metacog_pipeline.benchmarks.selfknowledge.training import es, patching, rewards, weights  # noqa: E402
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"
-
-
-def cases(name):
-    path = GOLDEN / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+from tests.golden.agreed import cases  # noqa: E402
 
 
 def unfold(values):
@@ -33,7 +20,7 @@ def unfold(values):
 
 
 def test_rewards_per_item_and_their_means():
-    for case in cases("rewards.jsonl"):
+    for case in cases("esma/rewards.jsonl"):
         correct, yes = unfold(case["correct"]), unfold(case["yes"])
         for name, table in rewards.TABLES.items():
             expected = unfold(case["expected"][name])
@@ -48,7 +35,7 @@ def test_rewards_per_item_and_their_means():
 
 
 def test_update_is_the_closed_form():
-    for case in cases("es_update.jsonl"):
+    for case in cases("esma/es_update.jsonl"):
         z, theta = es.es_update(case["theta"], case["noise"], case["fitness"], case["alpha"])
         assert z.tolist() == pytest.approx(case["expected"]["z"], rel=1e-12, abs=1e-12), case["id"]
         assert theta.tolist() == pytest.approx(case["expected"]["theta_next"], rel=1e-12, abs=1e-15), case[
@@ -57,7 +44,7 @@ def test_update_is_the_closed_form():
 
 
 def test_a_seed_means_the_numbers_of_the_published_code():
-    for case in cases("seeded_noise.jsonl"):
+    for case in cases("esma/seeded_noise.jsonl"):
         if "run_seed" in case:
             continue  # which seeds the authors draw depends on the number of processes; ours do not
         zeros = {str(place): torch.zeros(tuple(shape)) for place, shape in enumerate(case["shapes"])}
@@ -79,7 +66,7 @@ def wanted(expected):
 
 
 def test_patching_by_both_rules():
-    for case in cases("patching.jsonl"):
+    for case in cases("esma/patching.jsonl"):
         delta, expected = tensors(case["delta"]), case["expected"]
         threshold, kept = patching.reference_kept(delta, case["ratio"], case["from_bottom"])
         if expected["reference_threshold"] is not None:

@@ -1,13 +1,11 @@
 """Replies, grades, instance scores and statistics of MEDLEY-BENCH against those of the authors' package.
 
-Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_DATA/medley/v1.0``, file by file; what is absent is skipped. Everything
+Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_PUBLISHED/medley/v1.0``, file by file; what is absent is skipped. Everything
 expected comes from these files, so other fixtures of the same layout can be put in their place.
 """
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,38 +38,23 @@ from metacog_pipeline.stats.agreement_many import fleiss_kappa
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.ranks import spearman_rows
 from metacog_pipeline.stats.robust import location
+from tests.golden.agreed import PUBLISHED, cases, need
 from tests.medley.bound import measured
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley"
-DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
 CLOSE = 1e-9
 # The paper's five values under the package's value for what is not recognised.
 MAPS = {"reference": REFERENCE_MAP, "paper": LabelMap("paper values", 0.9, 0.7, 0.5, 0.3, 0.1, 0.55)}
 
 
-def need(path):
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return path
-
-
-def rows(name):
-    lines = need(GOLDEN / name).read_text(encoding="utf-8").splitlines()
-    found = [json.loads(line) for line in lines if line.strip()]
-    assert found, f"{name} is empty"
-    return found
-
-
 def optional(name):
-    path = DATA / name
+    path = PUBLISHED / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 @pytest.fixture(scope="module")
 def published():
     """Instances of the published set by id, where its files are there."""
-    return {each.item_id: each for each in read_set(DATA).instances} if DATA.is_dir() else {}
+    return {each.item_id: each for each in read_set(PUBLISHED).instances} if PUBLISHED.is_dir() else {}
 
 
 def instance_of(row, published):
@@ -95,7 +78,7 @@ def instance_of(row, published):
 def scored(published):
     """Every row of scoring.jsonl with its instance and its scores."""
     found = []
-    for row in rows("scoring.jsonl"):
+    for row in cases("medley/scoring.jsonl"):
         instance = instance_of(row, published)
         if instance is None:
             continue
@@ -104,7 +87,7 @@ def scored(published):
         scores = score_triples([instance], [triple(row)], [row["judged"]], options, adversarial=adversarial)
         found.append((row, instance, scores))
     if not found:
-        pytest.skip(f"{DATA} lacks the instances that scoring.jsonl names")
+        pytest.skip(f"{PUBLISHED} lacks the instances that scoring.jsonl names")
     return found
 
 
@@ -126,7 +109,7 @@ def rounding(row):
 
 
 def test_labels_and_claim_confidences():
-    for row in rows("labels.jsonl"):
+    for row in cases("medley/labels.jsonl"):
         value = row["input"]
         reply = {"claim_level_assessments": [{"claim_id": "C1", "confidence": value}]}
         near({**row, "tags": value}, "label", num(value), row["label_to_number"])
@@ -134,7 +117,7 @@ def test_labels_and_claim_confidences():
 
 
 def test_replies_are_parsed_alike_and_what_is_no_object_is_an_error():
-    for row in rows("parsing.jsonl"):
+    for row in cases("medley/parsing.jsonl"):
         found = parse_reply(row["raw"])
         if row["error"] is None and isinstance(row["parsed"], dict):
             assert found == row["parsed"], row["case"]
@@ -143,7 +126,7 @@ def test_replies_are_parsed_alike_and_what_is_no_object_is_an_error():
 
 
 def test_judge_replies():
-    for row in rows("judge_replies.jsonl"):
+    for row in cases("medley/judge_replies.jsonl"):
         found = parse_judgement(row["raw"], reference=True)
         assert found.criteria == row["criteria"], row["case"]
         assert found.non_default == row["non_default"], row["case"]
@@ -200,7 +183,7 @@ def test_abilities_and_profiles(scored):
 
 
 def test_known_answers(scored):
-    need(DATA / "known_answers.json")
+    need(PUBLISHED / "known_answers.json")
     for row, instance, scores in scored:
         options = replace(REFERENCE, labels=MAPS[row["options"]["confidence_map"]])
         found, expected = outcome(instance, triple(row), options), row["expected"]["known_answer"]
@@ -237,7 +220,7 @@ def test_all_rows_at_once_score_as_each_alone(scored):
 
 
 def of_kind(kind):
-    found = [row for row in rows("statistics.jsonl") if row["kind"] == kind]
+    found = [row for row in cases("medley/statistics.jsonl") if row["kind"] == kind]
     if not found:
         pytest.skip(f"statistics.jsonl has no {kind}")
     return found

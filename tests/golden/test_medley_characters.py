@@ -1,8 +1,6 @@
 """Respondents of known character, asked the published instances under all conditions, are told apart by their scores."""
 
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,19 +13,16 @@ from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
+from tests.golden.agreed import PUBLISHED, need
 from tests.medley.bound import compared, estimated, read
 from tests.medley.conftest import converse_with
 
 WORDING = load_wording()
-HERE = Path(__file__).parent
-DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 
 
 @pytest.fixture(scope="module")
 def instances():
-    if not DATA.is_dir():
-        pytest.skip(f"{DATA} is absent: the published instances are needed")
-    return read_set(DATA).instances
+    return read_set(need(PUBLISHED)).instances
 
 
 def answers(instances, character):

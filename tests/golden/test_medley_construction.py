@@ -1,14 +1,11 @@
 """Disagreement, consensus and selection of MEDLEY-BENCH against the authors' package and the published data.
 
-Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_DATA/medley/v1.0``, file by file; what is absent is skipped. Everything
+Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_PUBLISHED/medley/v1.0``, file by file; what is absent is skipped. Everything
 expected comes from these files, so other fixtures of the same layout can be put in their place; what this project says of
 the published set itself is checked where the files are those.
 """
 
-import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -26,10 +23,8 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import load_study
+from tests.golden.agreed import PUBLISHED, cases, need
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley"
-DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
 CLOSE = 1e-9
 SHINGLE = 8  # words in a row that would make a sentence a copy
 PARTS = {
@@ -41,27 +36,13 @@ PARTS = {
 }
 
 
-def need(path: Path) -> Path:
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return path
-
-
-def rows(name: str) -> list[dict]:
-    lines = need(GOLDEN / name).read_text(encoding="utf-8").splitlines()
-    found = [json.loads(line) for line in lines if line.strip()]
-    assert found, f"{name} is empty"
-    return found
-
-
 @pytest.fixture(scope="module")
 def published():
-    need(DATA / "instances")
-    return read_set(DATA)
+    return read_set(need(PUBLISHED))
 
 
 def test_published_disagreement_follows_from_one_set_of_counts():
-    given = rows("jsd_published.jsonl")
+    given = cases("medley/jsd_published.jsonl")
     values = disagreement([row["implied_sorted_counts"] for row in given])
     assert max(abs(values - [row["jsd_score"] for row in given])) <= CLOSE
     for row in given:
@@ -70,14 +51,14 @@ def test_published_disagreement_follows_from_one_set_of_counts():
 
 
 def test_disagreement_of_counts_is_that_of_the_package():
-    for row in rows("jsd_counts.jsonl"):
+    for row in cases("medley/jsd_counts.jsonl"):
         assert sum(row["counts_very_low_to_very_high"]) == row["n"]
         value = disagreement(row["counts_very_low_to_very_high"])
         assert value == pytest.approx(row["jsd_nat"], abs=CLOSE), row["case"]
 
 
 def test_label_consensus_is_that_of_the_package():
-    for row in rows("consensus.jsonl"):
+    for row in cases("medley/consensus.jsonl"):
         found, expected = (
             label_median(row["analyst_labels"], row["claim_ids"]),
             row["adaptive_label_consensus"],
@@ -90,7 +71,7 @@ def test_label_consensus_is_that_of_the_package():
 
 
 def test_panels_are_those_of_the_package():
-    for row in rows("selection.jsonl"):
+    for row in cases("medley/selection.jsonl"):
         pool = [Candidate(each["model_id"], each["family"], each["labels"]) for each in row["pool"]]
         found, expected = select(Pool(pool, row["verification"]), row["K"]), row["expected"]
         assert list(found.selected_models) == expected["selected_models"], row["case"]
@@ -105,7 +86,7 @@ def test_panels_are_those_of_the_package():
 
 def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published):
     try:
-        sources.fetch(Home(tmp_path / "home"), folder=need(DATA))
+        sources.fetch(Home(tmp_path / "home"), folder=need(PUBLISHED))
     except SourceError as error:
         pytest.skip(f"not version 1.0: {error}")
     (tmp_path / "study.toml").write_text(

@@ -3,35 +3,26 @@
 Reads ``$METACOG_GOLDEN/medley/masking.jsonl`` and ``$METACOG_DATA/medley/v1.0``; what is absent is skipped.
 """
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 
 from metacog_pipeline.benchmarks.medley import presentation
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import Consensus
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley" / "masking.jsonl"
-DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
+from tests.golden.agreed import PUBLISHED, cases
 
 
 def rows(with_instance):
-    if not GOLDEN.exists():
-        pytest.skip(f"{GOLDEN} is absent")
-    found = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines() if line.strip()]
+    found = cases("medley/masking.jsonl")
     kept = [row for row in found if (row.get("instance_id") is not None) == with_instance]
     if not kept:
-        pytest.skip(f"{GOLDEN} has no row {'with' if with_instance else 'without'} an instance")
+        pytest.skip(f"masking.jsonl has no row {'with' if with_instance else 'without'} an instance")
     return kept
 
 
 @pytest.fixture(scope="module")
 def instances():
     """Instances of the published set by id, as far as its files are there."""
-    return {each.item_id: each for each in read_set(DATA).instances} if DATA.is_dir() else {}
+    return {each.item_id: each for each in read_set(PUBLISHED).instances} if PUBLISHED.is_dir() else {}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +34,7 @@ def pairs(instances):
         if instance is not None
     ]
     if not known:
-        pytest.skip(f"{DATA} has none of the instances that {GOLDEN.name} names")
+        pytest.skip(f"{PUBLISHED} has none of the instances that masking.jsonl names")
     return known
 
 

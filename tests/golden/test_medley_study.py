@@ -4,9 +4,6 @@ All three conditions, three judges of other families; the instances to strip are
 everybody has answered.
 """
 
-import os
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -20,11 +17,10 @@ from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
 from tests.asking_in_process import ask
+from tests.golden.agreed import PUBLISHED, need
 
 pytestmark = pytest.mark.proof
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("METACOG_DATA") or ROOT.parent / "shared" / "data") / "medley" / "v1.0"
 HEAD = '[study]\nname = "characters"\nhome = "home"\nseed = 1\n'
 MODEL = (
     '[[models]]\nname = "{0}"\nprovider = "simulated"\nfamily = "f{1}"\n'
@@ -44,8 +40,6 @@ judges = ["judge-21", "judge-22", "judge-23"]
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    if not DATA.is_dir():
-        pytest.skip(f"{DATA} is absent: the published instances are needed")
     path = tmp_path_factory.mktemp("characters") / "study.toml"
     models = [MODEL.format(name, place) for place, name in enumerate(CHARACTERS)]
     path.write_text(
@@ -53,7 +47,7 @@ def study(tmp_path_factory):
     )
     study = load_study(path)
     study.prepare()
-    sources.fetch(study.home, folder=DATA)
+    sources.fetch(study.home, folder=need(PUBLISHED))
     bench = Medley.of(study)
     construction.build(bench)
     for partition in tasks.partitions(bench):

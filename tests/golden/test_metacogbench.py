@@ -4,10 +4,6 @@ Reads ``$METACOG_GOLDEN/metacogbench/*.jsonl``, file by file; what is absent is 
 but for those listed. Rows about words of caution and stance are left out: words are not read any more.
 """
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -20,10 +16,9 @@ from metacog_pipeline.reading.calls import Call, reading_of, said
 from metacog_pipeline.reading.fields import Fields
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.stats.calibration import ece
+from tests.golden.agreed import cases
 from tests.tables import every
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "metacogbench"
 FILES = ("tier1a", "tier1b", "tier3", "composites")
 NUMBER_TOLERANCE = 1e-6
 AUDIT_ONLY = {"human_cautions"}
@@ -118,15 +113,9 @@ def wanted(row):
     return {name: sorted(value) if isinstance(value, list) else value for name, value in kept.items()}
 
 
-def loaded(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-
-
 def rows(name, kind):
-    path = GOLDEN / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    chosen = [row for row in loaded(path) if row["class"] == kind and row["rule"] in SCORERS]
+    path = f"metacogbench/{name}.jsonl"
+    chosen = [row for row in cases(path) if row["class"] == kind and row["rule"] in SCORERS]
     if not chosen:
         pytest.skip(f"{path} has no row of class {kind}")
     return chosen

@@ -5,14 +5,11 @@ skipped. What is expected comes from these files, so other fixtures of the same 
 rows, edits, orders, quirk cells. What this project pins of the published files is checked where they are those files.
 """
 
-import csv
 import gzip
 import hashlib
 import json
-import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -23,34 +20,21 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits
 from metacog_pipeline.sources import content_digest, read_lines
+from tests.golden.agreed import DATA, need, rows
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "metamedqa"
-DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "metamedqa"
-
-
-def need(folder, name):
-    path = folder / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return path
+FILES = DATA / "metamedqa"
 
 
 def read_json(name):
-    return json.loads(need(GOLDEN, name).read_text(encoding="utf-8"))
-
-
-def read_csv(name):
-    with need(GOLDEN, name).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+    return json.loads(need(f"metamedqa/{name}").read_text(encoding="utf-8"))
 
 
 def need_published(name):
     """Skip unless the data file is, byte for byte, the published one whose digest stands beside it."""
-    path = need(DATA, name)
+    path = need(FILES / name)
     with gzip.open(path, "rb") as stream:
         digest = hashlib.sha256(stream.read()).hexdigest()
-    if digest not in need(DATA, "SOURCE.md").read_text(encoding="utf-8"):
+    if digest not in need(FILES / "SOURCE.md").read_text(encoding="utf-8"):
         pytest.skip(f"{path} is not the published file that SOURCE.md describes")
 
 
@@ -62,23 +46,23 @@ def any_size(monkeypatch, parents):
 
 @pytest.fixture(scope="module")
 def parents():
-    return editing.load_rows(need(DATA, "medqa_usmle_4opt_test.jsonl.gz"))
+    return editing.load_rows(need(FILES / "medqa_usmle_4opt_test.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
 def published():
-    return editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+    return editing.load_rows(need(FILES / "metamedqa_published.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
 def fictional():
-    rows = editing.load_rows(need(DATA, "glianorex_en_100.jsonl.gz"))
+    rows = editing.load_rows(need(FILES / "glianorex_en_100.jsonl.gz"))
     return [replace(row, item_id=f"fictional-{row.place:03d}") for row in rows]
 
 
 @pytest.fixture(scope="module")
 def edits():
-    return editing.load_edits(need(GOLDEN, "edits_published.jsonl.gz"))
+    return editing.load_edits(need("metamedqa/edits_published.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +73,7 @@ def quirks():
 
 @pytest.fixture(scope="module")
 def order():
-    return [row["item_id"] for row in read_csv("published_order.csv")]
+    return [row["item_id"] for row in rows("metamedqa/published_order.csv")]
 
 
 @pytest.fixture(scope="module")
@@ -152,20 +136,21 @@ def test_the_published_order_is_derived(parents, published, fictional, order, qu
 
 
 def test_a_pool_taken_from_the_published_file_is_the_reference_pool(published, fictional):
-    rows = [line.row for line in read_lines(need(DATA, "metamedqa_published.jsonl.gz"))]
-    pool = [line.row for line in read_lines(need(DATA, "glianorex_en_100.jsonl.gz"))]
+    rows = [line.row for line in read_lines(need(FILES / "metamedqa_published.jsonl.gz"))]
+    pool = [line.row for line in read_lines(need(FILES / "glianorex_en_100.jsonl.gz"))]
     assert content_digest(items.fictional_rows(rows)) == content_digest(pool)
     assert len(fictional) == sum(row.kind == "Fictional" for row in published)
 
 
 def test_the_listed_order_says_what_the_rows_are(published):
-    rows = read_csv("published_order.csv")
-    assert [int(row["published_position"]) for row in rows] == list(range(len(published)))
-    assert [(row["published_kind"], row["answer_idx"]) for row in rows] == [
+    listed = rows("metamedqa/published_order.csv")
+    assert [int(row["published_position"]) for row in listed] == list(range(len(published)))
+    assert [(row["published_kind"], row["answer_idx"]) for row in listed] == [
         (row.kind, row.answer_idx) for row in published
     ]
     assert all(
-        not row["source_index"] or row["item_id"].endswith(f"{int(row['source_index']):04d}") for row in rows
+        not row["source_index"] or row["item_id"].endswith(f"{int(row['source_index']):04d}")
+        for row in listed
     )
 
 
@@ -180,7 +165,7 @@ def test_the_quirk_cells_are_where_they_are_said_to_be(published):
 
 
 def test_the_edit_table_is_derived_record_for_record(derivation):
-    path = need(GOLDEN, "edits_published.jsonl.gz")
+    path = need("metamedqa/edits_published.jsonl.gz")
     assert list(derivation.edits) == editing.load_edits(path)
 
 
@@ -275,7 +260,7 @@ def test_dropping_the_corrected_items_leaves_the_other_records(parents, publishe
 
 
 def test_the_screen_nominates_the_malformed_items_and_few_others(screened, parents):
-    reference = read_csv("malformed_reference.csv")
+    reference = rows("metamedqa/malformed_reference.csv")
     malformed = {int(row["source_index"]) for row in reference if row["published_malformed"] == "1"}
     assert malformed == {int(row["source_index"]) for row in reference if row["published_kind"] == "Bad"}
     assert len(malformed & set(screened)) >= len(malformed) * 50 / 52
@@ -285,7 +270,7 @@ def test_the_screen_nominates_the_malformed_items_and_few_others(screened, paren
 def test_the_screens_classes_overlap_with_the_references(screened, record_property):
     reference = {
         int(r["source_index"]): set(r["reference_cue_classes"].split(";"))
-        for r in read_csv("malformed_reference.csv")
+        for r in rows("metamedqa/malformed_reference.csv")
     }
     pairs = {(i, c) for i, classes in reference.items() for c in classes if c}
     own = {(i, c) for i, cues in screened.items() for c in cues}
@@ -312,15 +297,15 @@ def test_the_draw_does_not_depend_on_items_not_drawn(parents, edits):
 
 
 def test_the_pinned_digests_are_those_of_the_data(tmp_path):
-    text = need(DATA, "SOURCE.md").read_text(encoding="utf-8")
+    text = need(FILES / "SOURCE.md").read_text(encoding="utf-8")
     for name in ("medqa_usmle_4opt_test.jsonl.gz", "metamedqa_published.jsonl.gz"):
         need_published(name)
     for source in items.SOURCES.values():
         commit = next(part for part in source.url.split("/") if len(part) == 40)
         if commit not in text:
             pytest.skip("the data is of another commit than the pinned one")
-    fetched = items.fetch(Home(tmp_path), folder=DATA)
+    fetched = items.fetch(Home(tmp_path), folder=FILES)
     assert [f.rows for f in fetched] == [n for _, n in items.CONTENTS.values()]
     done = construction.construct(construction.Files(Home(tmp_path), "published"))
-    published = editing.load_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+    published = editing.load_rows(need(FILES / "metamedqa_published.jsonl.gz"))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -8,10 +8,8 @@ Table 4, whatever the agreed values are about.
 import csv
 import json
 import math
-import os
 import re
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 from scipy.special import stdtrit
@@ -22,13 +20,11 @@ from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.intervals import mean as mean_of_items
 from metacog_pipeline.stats.intervals import proportion
 from metacog_pipeline.stats.ranks import spearman_p
+from tests.golden.agreed import GOLDEN, need
 from tests.tables import every
 
 Z95 = 1.96  # as the paper has it
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "metamedqa"
-VECTORS = FOLDER / "stats_vectors.json"
-CLAIMS = FOLDER / "paper_tables" / "stats_checks.csv"
+CLAIMS = GOLDEN / "metamedqa" / "paper_tables" / "stats_checks.csv"
 
 CONDITIONS = (
     *("baseline", "role", "role-warn", "role-warn-consequence", "role-explicit-unknown"),
@@ -48,9 +44,7 @@ TABLE_4 = {
 
 
 def vectors():
-    if not VECTORS.is_file():
-        pytest.skip(f"{VECTORS} is absent")
-    return json.loads(VECTORS.read_text(encoding="utf-8"))
+    return json.loads(need("metamedqa/stats_vectors.json").read_text(encoding="utf-8"))
 
 
 def claims():

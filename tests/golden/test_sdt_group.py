@@ -33,7 +33,7 @@ def own_name(quantity, subjects):
     return f"m_ratio[{subjects.index(subject[1]) + 1}]"
 
 
-@pytest.fixture(scope="module", params=[800, pytest.param(2000, marks=pytest.mark.proof)])
+@pytest.fixture(scope="module", params=[500, pytest.param(2000, marks=pytest.mark.proof)])
 def compared(request):
     """Compare at so many draws a chain; the 50 ends of the module's head are those of 2,000, which `make proofs` draws."""
     table, expected = rows("sdt/group_counts.csv"), rows("sdt/expected_group_bayes.csv")

@@ -1,15 +1,13 @@
 """The published texts and prompts of signal detection: read, built from, and not copied into what is shipped.
 
-Reads ``$METACOG_DATA/sdt``, file by file; a test whose file is absent is skipped. What is expected of the texts stands
+Reads ``$METACOG_TEXTS/sdt``, file by file; a test whose file is absent is skipped. What is expected of the texts stands
 in ``SOURCE.md`` beside them, so other files of the same grid can be put in their place; what this project pins of the
 published file is checked where it is that file.
 """
 
 import hashlib
 import itertools
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -23,23 +21,17 @@ from metacog_pipeline.benchmarks.signaldetection.items import (
 )
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, messages
 from metacog_pipeline.home import Home
+from tests.golden.agreed import DATA, need
 from tests.signaldetection.scored import construct, unsound
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "sdt"
+TEXTS = DATA / "sdt"
+
 SHINGLE = 8  # words in a row that would make a sentence a copy
-
-
-def need(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return path
 
 
 @pytest.fixture(scope="module")
 def parquet():
-    return need("train-00000-of-00001.parquet")
+    return need(TEXTS / "train-00000-of-00001.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +40,7 @@ def sst2(parquet):
 
 
 def test_rows_labels_and_digest_are_those_the_source_note_gives(parquet, sst2):
-    note = " ".join(need("SOURCE.md").read_text(encoding="utf-8").split())
+    note = " ".join(need(TEXTS / "SOURCE.md").read_text(encoding="utf-8").split())
     digest = hashlib.sha256(parquet.read_bytes()).hexdigest()
     if digest not in note:
         pytest.skip(f"{parquet} is not the file that SOURCE.md describes")
@@ -61,7 +53,7 @@ def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
     pinned = sources.SOURCES["sst2"]
     if hashlib.sha256(parquet.read_bytes()).hexdigest() != pinned.digest:
         pytest.skip(f"{parquet} is not the published file")
-    found = pinned.fetch(Home(tmp_path), DATA)
+    found = pinned.fetch(Home(tmp_path), TEXTS)
     assert (found.rows, found.digest) == (67_349, pinned.digest)
     assert [sum(label == wanted for label in sst2.labels) for wanted in (0, 1)] == [29_780, 37_569]
     lengths = [len(sentence) for sentence in sst2.sentences]
@@ -83,8 +75,8 @@ def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2):
 
 
 def test_published_prompts_are_used_byte_for_byte(sst2):
-    need("prompt_metad_A.txt")
-    wording = load_wording(DATA)
+    need(TEXTS / "prompt_metad_A.txt")
+    wording = load_wording(TEXTS)
     (item,) = build({"sst2": sst2}, {"A": 1})
     for (task, condition), text in wording.prompts.items():
         name = (
@@ -92,27 +84,27 @@ def test_published_prompts_are_used_byte_for_byte(sst2):
             if condition == "confidence"
             else f"prompt_task{task}_risk_configuration_{condition.removeprefix('risk_').upper().replace('NONE', '0')}.txt"
         )
-        assert text.encode() == (DATA / name).read_bytes()
+        assert text.encode() == (TEXTS / name).read_bytes()
         if task == "A":
             assert messages(item, condition, wording)[-1].content == f'{text}\n\n"{item.text}"'
-    present = sum(path.name.startswith("prompt_") for path in DATA.iterdir())
+    present = sum(path.name.startswith("prompt_") for path in TEXTS.iterdir())
     assert len(wording.prompts) == present <= len(TASKS) * len(CONDITIONS)
 
 
 def test_shipped_prompts_are_not_copied_from_the_published_ones():
-    need("prompt_metad_A.txt")
+    need(TEXTS / "prompt_metad_A.txt")
 
     def shingles(text: str) -> set[tuple[str, ...]]:
         words = re.findall(r"[a-z0-9]+", text.lower())
         return {tuple(words[i : i + SHINGLE]) for i in range(len(words) - SHINGLE + 1)}
 
-    theirs = set().union(*(shingles(text) for text in load_wording(DATA).prompts.values()))
+    theirs = set().union(*(shingles(text) for text in load_wording(TEXTS).prompts.values()))
     for text in load_wording().prompts.values():
         assert not [run for run in shingles(text) if run in theirs]
 
 
 def test_oral_and_written_sentences_build_sound_items():
-    sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus")
+    sentences = read_table(need(TEXTS / "Test4Plus_Raw.txt"), "test4plus")
     items = build({"test4plus": sentences}, {"B": 5_000, "C": 5_000}, seed=3)
     assert unsound(items, {"test4plus": sentences}) == []
     labels = {(task, i.stimulus) for task, i in itertools.product(TASKS, items) if i.task == task}
