@@ -18,7 +18,7 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import queue, records
+from metacog_pipeline.llm.batch import queue
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.storage.attached import attach
@@ -374,36 +374,7 @@ def test_another_key_cannot_see_the_batch_and_loses_nothing(world, monkeypatch):
     assert world.ask(partition, TASKS).complete and set(world.ids.values()) == {1}
 
 
-def test_the_key_is_in_no_file(world, monkeypatch):
-    monkeypatch.setenv(ONCE, "1")
-    world.plan(delay_s=0.5)
-    world.ask(world.partition(), TASKS)
-    files = [path for path in world.home.path.rglob("*") if path.is_file()]
-    assert any(path.name == records.ANSWERS for path in files)
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
-
-
 def test_an_address_without_batches_is_told_in_one_line(openai_world):
     partition = openai_world.partition(base_url=f"{openai_world.server.url}/v1/nothing")
     outcome = openai_world.ask(partition, TASKS)
     assert outcome.exit_code == 6 and outcome.stopped is not None and "\n" not in outcome.stopped
-
-
-@pytest.mark.parametrize("provider", ["transformers", "replay", "simulated"])
-def test_a_model_in_this_process_has_no_batches(provider, tmp_path):
-    text = f'[study]\nname="s"\nhome="home"\n[[models]]\nname="m"\nprovider="{provider}"\nmodel="."\nlane="batch"\n'
-    (tmp_path / "study.toml").write_text(text + '[benchmarks.metamedqa]\ndataset="sample"\n')
-    with pytest.raises(Exception, match="takes no lane") as refusal:
-        load_study(tmp_path / "study.toml")
-    assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 9}', '{"version": 1, "mark": 3}'])
-def test_a_damaged_record_stops_with_one_line(damage, world):
-    folder = world.home / "batches" / "metacog-x"
-    folder.mkdir(parents=True)
-    (folder / records.RECORD).write_text(damage)
-    with pytest.raises(Exception, match="record of a batch") as refusal:
-        world.ask(world.partition(), TASKS)
-    assert "\n" not in str(refusal.value)
-    assert not world.taken

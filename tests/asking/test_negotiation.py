@@ -285,16 +285,6 @@ def test_a_better_mode_that_is_asked_for_anew_does_not_take_the_answers_of_anoth
     assert len(model.calls) == len(tasks())
 
 
-def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_path):
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        return refusal(400) if request.messages[-1].content == "4" else None
-
-    model = Strict(rule)
-    outcome = ask(tmp_path, model, modes=("text",), todo=tasks(20))
-    assert (outcome.answered, outcome.failed, outcome.stopped) == (19, 1, None)
-    assert outcome.profile == Profile("text")
-
-
 def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path):
     """A partition asked with a temperature stays so, whatever another benchmark has found out since."""
     (tmp_path / "home").mkdir()

@@ -4,7 +4,7 @@ import pytest
 
 from metacog_pipeline.asking.loop import FEW_IN_A_ROW
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion
 from tests.asking.test_negotiation import SPEC, Strict, ask, refusal, tasks
 
 ONE_BY_ONE = SPEC.model_copy(update={"max_concurrency": 1})
@@ -59,18 +59,3 @@ def test_what_was_answered_before_an_option_was_refused_is_not_asked_again(tmp_p
     assert third.complete
     assert [number_of(request) for request, _ in model.calls] == [8, 9]
     assert len(third.tally.current) == 10
-
-
-def test_a_service_that_is_unavailable_is_not_waited_for_with_every_item(tmp_path):
-    down = Completion(Status.FAILED, http_status=503, error_kind=ErrorKind.TRANSIENT, error_message="loading")
-
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        return down if number_of(request) >= 2 else None
-
-    model = Strict(rule)
-    outcome = ask(tmp_path, model, modes=("text",), todo=tasks(40), spec=ONE_BY_ONE)
-    assert "loading" in outcome.stopped
-    assert len(model.calls) == 2 + FEW_IN_A_ROW
-    again = Strict(lambda request, known: down)
-    assert ask(tmp_path / "new", again, modes=("text",), todo=tasks(40), spec=ONE_BY_ONE).stopped is not None
-    assert len(again.calls) == 1

@@ -235,22 +235,21 @@ def test_answers_of_simulated_models_are_labelled_even_over_http():
     assert source_of(ModelSpec(name="r", provider="replay")) == "imported"
 
 
-def late(kind: ErrorKind, code: str | None, latency_s: float) -> Completion:
-    return Completion(
-        Status.FAILED, error_kind=kind, error_code=code, error_message="no", latency_s=latency_s
-    )
+UNSENT = Completion(
+    Status.FAILED, error_kind=ErrorKind.TRANSIENT, error_code=NO_CONNECTION, error_message="no"
+)
+TOO_MANY = Completion(Status.FAILED, error_kind=ErrorKind.RATE_LIMIT, error_message="no", latency_s=900.0)
+DOWN = Completion(Status.FAILED, http_status=503, error_kind=ErrorKind.TRANSIENT, error_message="no")
 
 
 @pytest.mark.parametrize("known", [None, Profile("text")])
-@pytest.mark.parametrize(
-    ("kind", "code"), [(ErrorKind.RATE_LIMIT, None), (ErrorKind.TRANSIENT, NO_CONNECTION)]
-)
+@pytest.mark.parametrize("failure", [UNSENT, TOO_MANY, DOWN], ids=["no connection", "rate limit", "503"])
 def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one_call_each(
-    folder, kind, code, known
+    folder, failure, known
 ):
-    model = Scripted(lambda request: late(kind, code, 900.0))
+    model = Scripted(lambda request: failure)
     outcome = query(folder, model, [one_step(str(i)) for i in range(40)], known=known)
-    assert outcome.stopped == "no"
+    assert outcome.stopped is not None and outcome.stopped.startswith("no")
     assert model.asked.total() <= engine.FEW_IN_A_ROW
 
 
@@ -259,7 +258,7 @@ def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(folder)
 
     def reply(request: ChatRequest) -> Completion:
         if request.messages[-1].content in unlucky:
-            return late(ErrorKind.RATE_LIMIT, None, 900.0)
+            return TOO_MANY
         return good(request)
 
     outcome = query(folder, Scripted(reply), [one_step(str(i)) for i in range(20)])

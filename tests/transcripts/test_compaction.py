@@ -1,6 +1,5 @@
 """The Parquet copy: every record once, sorted, marked, and never torn."""
 
-import asyncio
 import random
 from datetime import timedelta
 
@@ -187,17 +186,6 @@ def test_what_a_killed_compaction_left_is_removed_by_the_next(folder, make):
     (folder / ".transcripts.parquet.abc.tmp").write_bytes(b"PAR1 half")
     compact_folder(folder, None)
     assert sorted(_files(folder)) == ["journal-000001.jsonl", "transcripts.parquet"]
-
-
-def test_answers_kept_after_a_compaction_go_to_a_new_segment(folder, make):
-    with PartitionStore(folder) as store:
-        asyncio.run(store.keep(make(0)))
-        assert store.compact([make(0).answer_id]).rows == 1
-        asyncio.run(store.keep(make(1)))
-        assert store.compact([make(0).answer_id]).rows == 2
-        assert store.find(make(0).answer_id) is not None
-    names = sorted(path.name for path in folder.path.glob("journal-*"))
-    assert names == ["journal-000001.jsonl", "journal-000002.jsonl"]
 
 
 def test_a_missing_copy_says_to_run_first(folder):

@@ -212,23 +212,6 @@ def test_everything_kept_is_read_without_the_lock_while_another_writes(folder, m
         assert [record.item_id for record in kept_records(folder)] == [make(n).item_id for n in range(3)]
 
 
-def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(folder, make):
-    _keep(folder, make(0), compact=True)
-    copy = folder / "transcripts.parquet"
-    copy.write_bytes(b"PAR1 damaged")
-    with PartitionStore(folder) as store:
-        assert store.find(make(0).answer_id) is not None
-        assert store.compact().rows == 1
-    assert (folder / "transcripts.parquet.damaged").read_bytes() == b"PAR1 damaged"
-    assert read_partition(folder).num_rows == 1
-
-
-def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(folder):
-    (folder / "transcripts.parquet").write_bytes(b"PAR1 damaged")
-    with pytest.raises(StoreError, match="restore it from a copy"):
-        PartitionStore(folder)
-
-
 def test_the_manifest_is_replaced_whole_and_empty_before_the_first(folder):
     assert read_manifest(folder) == {}
     write_manifest(folder, {"items": 3, "name": "naïve \ud83d"})

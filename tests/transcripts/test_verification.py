@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records
 from metacog_pipeline.transcripts.verification import Checked, check, repair
 from tests.partitions import read_records
 
@@ -59,17 +59,6 @@ def test_a_flipped_bit_is_found_in_every_file(folder, name):
         _flip(path, bit)
         found = check(folder)
         assert any(str(path) in line for line in found.damage), f"bit {bit}"
-        path.write_bytes(whole)
-
-
-def test_no_flipped_bit_changes_what_is_read_from_the_copy_without_a_word(folder):
-    path = folder / "transcripts.parquet"
-    whole, rows = path.read_bytes(), read_partition(folder)
-    for bit in random.Random(3).sample(range(8 * len(whole)), FLIPS):
-        _flip(path, bit)
-        found = check(folder)
-        if found.copy_sound is not False:  # in the name of the program that wrote it, for example
-            assert read_partition(folder).equals(rows), f"bit {bit}"
         path.write_bytes(whole)
 
 
