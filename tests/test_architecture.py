@@ -278,52 +278,6 @@ def test_help_imports_neither_dagster_nor_a_benchmark(command):
     assert not heavy and not ours
 
 
-def told_otherwise(word: str, source: str) -> list[str]:
-    """Return each ``word`` that ``source`` takes, keeps or returns as a path, and each place in it that it spells."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.arg(arg=name, annotation=kind) | ast.AnnAssign(target=ast.Name(name), annotation=kind):
-                pass
-            case ast.FunctionDef(name=name, returns=kind):
-                pass
-            case ast.BinOp(left, ast.Div(), ast.Constant(str())):
-                if re.search(rf"\b{word}(\.path)?$", ast.unparse(left)):
-                    found.append(ast.unparse(node))
-                continue
-            case _:
-                continue
-        said = "" if kind is None else ast.unparse(kind)
-        if re.search(rf"(^|_){word}$", name) and re.search(r"\bPath\b", said):
-            found.append(f"{name}: {said}")
-    return found
-
-
-@pytest.mark.parametrize(
-    ("word", "folders"),
-    [("home", CODE), ("folder", ("metacog_pipeline/transcripts", "metacog_pipeline/asking"))],
-    ids=["home", "partition"],
-)
-def test_functions_take_a_home_or_a_partition_and_only_it_knows_what_lies_where(word, folders):
-    wrong = {
-        str(path.relative_to(ROOT)): found
-        for path in python_files(*folders)
-        if (found := told_otherwise(word, path.read_text("utf-8")))
-        and (word, path.name) not in (("home", "home.py"), ("home", "preparing.py"))
-    }
-    assert wrong == {}
-
-
-@pytest.mark.parametrize("word", ["home", "folder"])
-def test_what_is_told_otherwise_would_be_found(word):
-    source = "def f(home: Path | None): ...\ndef home() -> Path: ...\nown_home: Path\nx = study.home / 'y', home.path / 'z'"
-    found = ["home: Path", "home: Path | None", "home.path / 'z'", "own_home: Path", "study.home / 'y'"]
-    told = sorted(told_otherwise(word, source.replace("home", word)))
-    assert told == sorted(each.replace("home", word) for each in found)
-    right = "def f(home: Home) -> Path: ...\nx = study.home.items / 'y', home / name"
-    assert told_otherwise(word, right.replace("home", word)) == []
-
-
 def test_every_module_says_what_it_is_for():
     for path in python_files(*CODE):
         assert looked_through(path)[2], f"{path}: no docstring"

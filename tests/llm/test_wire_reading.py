@@ -1,25 +1,15 @@
 """What is read of a reply beside its text; every reply here is one that the provider's own client reads too."""
 
 import json
-from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, Status, Usage
-from metacog_pipeline.llm.wire import wire_for
-from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed
+from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed, read
 from tests.tables import every
 
-KEY = "sk-proj-0123456789abcdef"
 THOUGHT = "First.\n\nThen."
 THINKING = changed(CHAT, "choices", 0, "message", "reasoning_content", to=THOUGHT)
-
-
-def read(provider: str, body: Any, status: int = 200, **fields: Any) -> Completion:
-    spec = ModelSpec(name="m", provider=provider, model="x", **fields)
-    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return wire_for(provider).read(spec, status, {}, sent, KEY)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "google.genai"])
@@ -125,3 +115,36 @@ def test_details_of_an_ending_are_read():
     assert read("anthropic", refused).finish_detail == "bio: Not this."
     blocked = {"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "No."}}
     assert read("gemini", blocked).finish_detail == "No."
+
+
+def listed(message: dict[str, object], said: list[str]) -> Completion:
+    """Return a reply whose server lists the tokens ``said``."""
+    tokens = [{"token": word, "logprob": -1, "top_logprobs": []} for word in said]
+    choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": tokens}}
+    return read("openai", {"choices": [choice]})
+
+
+@every(
+    ("said", "text", "kept"),
+    [
+        (["A", " is", "</think>", "\n\n", "A", "<|end|>"], "A", ["A", "<|end|>"]),
+        (["B", "</think>", " A", "<|IM_END|>"], "A", [" A", "<|IM_END|>"]),
+        (["No", "<|channel|>", "final", "N", "o"], "No", ["N", "o"]),
+        (["A", "<|end|>"], "A", ["A", "<|end|>"]),
+        (["x", "</think>", "�", "�", "!"], "é!", ["�", "�", "!"]),
+        (["x", "�", "�", "!"], "é!", []),
+        (["A", " B"], "", []),
+        (["B"], "The B", ["B"]),
+        ([], "A", []),
+    ],
+)
+def test_where_the_answer_begins_is_told_by_its_text_or_by_the_end_of_the_thought(said, text, kept):
+    completion = listed({"content": text, "reasoning": "a thought"}, said)
+    assert [token.token for token in completion.logprobs] == kept
+    assert (completion.text, completion.reasoning_text) == (text, "a thought")
+
+
+@pytest.mark.parametrize("message", [{"content": "A"}, {"content": "<think>B</think>A"}, {"content": None}])
+def test_without_a_field_of_its_own_for_the_thinking_every_token_is_kept(message):
+    said = ["<think>", "B", "</think>", "A", "<|end|>"]
+    assert [token.token for token in listed(message, said).logprobs] == said
