@@ -11,33 +11,18 @@ import pytest
 
 import metacog_pipeline as mp
 from metacog_pipeline.leaderboard.read import export_query
+from tests.studies import metamedqa, write_study
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDY = """
-[study]
-name = "api"
-home = "home"
-
-[[models]]
-name = "one"
-provider = "simulated"
-
-[[models]]
-name = "two"
-provider = "simulated"
-[models.observer]
-seed = 7
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 6
-"""
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    path = tmp_path_factory.mktemp("api") / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
+    models = (
+        {"name": name, "provider": "simulated", "observer": {"seed": n}}
+        for n, name in enumerate(("one", "two"))
+    )
+    path = write_study(tmp_path_factory.mktemp("api"), *models, benchmarks=metamedqa(limit=6))
     opened = mp.open_study(path)
     opened.run()
     return opened

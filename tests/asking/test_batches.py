@@ -26,6 +26,7 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.asking.scripted import two_steps
 from tests.simulated_server import ServerThread
+from tests.studies import write_study
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 ONCE = "TEST_ASKS_ONCE"  # set: a session leaves batches under way, and nobody starts another
@@ -50,16 +51,7 @@ class World:
             "name": "m", "provider": self.provider, "model": "m", "base_url": root, "api_key_env": "CANARY_KEY",
             "top_logprobs": 0, "thinking_tokens": 0, "stream": False, "lane": "batch", "batch_factor": 0.5, **model,
         }  # fmt: skip
-        lines = [
-            '[study]\nname = "s"\nhome = "home"',
-            "" if budget_usd is None else f"budget_usd = {budget_usd}",
-            "[[models]]",
-            *(f"{key} = {json.dumps(value)}" for key, value in fields.items() if value is not None),
-            '[benchmarks.metamedqa]\ndataset = "sample"',
-        ]
-        path = self.folder / "study.toml"
-        path.write_text("\n".join(lines) + "\n")
-        return path
+        return write_study(self.folder, fields, budget_usd=budget_usd)
 
     def partition(self, **fields: Any) -> Partition:
         study = load_study(self.study(**fields))

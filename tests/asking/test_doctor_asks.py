@@ -12,6 +12,7 @@ from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
 from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
+from tests.studies import metamedqa, write_study
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
 
@@ -32,17 +33,15 @@ def closed() -> int:
 
 
 def study_of(folder: Path, url: str, rows: dict[str, dict[str, str]], budget: float = 5.0) -> Study:
-    models = ""
-    for name, keys in rows.items():
-        row = {"provider": "openai", "model": "known", "base_url": f"{url}/v1", **keys}
-        models += f'[[models]]\nname = "{name}"\nprice_in = 1.0\nprice_out = 2.0\n'
-        models += "".join(f'{key} = "{value}"\n' for key, value in row.items())
-    path = folder / "study.toml"
-    path.write_text(
-        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = {budget}\n{models}'
-        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 3\n'
-    )
-    return load_study(path)
+    usual = {
+        "provider": "openai",
+        "model": "known",
+        "base_url": f"{url}/v1",
+        "price_in": 1.0,
+        "price_out": 2.0,
+    }
+    models = ({"name": name, **usual, **keys} for name, keys in rows.items())
+    return load_study(write_study(folder, *models, benchmarks=metamedqa(limit=3), budget_usd=budget))
 
 
 def received(server: ServerThread) -> int:

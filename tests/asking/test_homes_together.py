@@ -8,16 +8,12 @@ from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask
-
-STUDY = '[study]\nname = "t"\nhome = "home"\n{models}[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 5\n'
-MODEL = '[[models]]\nname = "{0}"\nprovider = "simulated"\nobserver = {{ seed = {1} }}\n'
+from tests.studies import metamedqa, write_study
 
 
-def study_of(folder: Path, *names: str) -> Path:
-    folder.mkdir()
-    models = "".join(MODEL.format(name, len(name)) for name in names)
-    (folder / "study.toml").write_text(STUDY.format(models=models), encoding="utf-8")
-    return folder / "study.toml"
+def study_of(folder: Path, *names: str, **study: int) -> Path:
+    models = ({"name": name, "provider": "simulated", "observer": {"seed": len(name)}} for name in names)
+    return write_study(folder, *models, benchmarks=metamedqa(limit=5), **study)
 
 
 def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_path):
@@ -35,9 +31,7 @@ def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_p
 
 
 def test_a_run_that_is_answered_and_one_that_is_not_are_planned_each_as_it_stands(tmp_path):
-    path = study_of(tmp_path / "runs", "one")
-    path.write_text(path.read_text().replace("[[models]]", "runs = 3\n[[models]]", 1))
-    study = load_study(path)
+    study = load_study(study_of(tmp_path / "runs", "one", runs=3))
     study.prepare()
     benchmark = bound(study, "metamedqa")
     construction.build(benchmark)

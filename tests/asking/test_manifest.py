@@ -15,17 +15,8 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking.scripted import Reply, Scripted, good
+from tests.studies import write_study
 
-STUDY = """
-[study]
-name = "t"
-home = "home"
-[[models]]
-name = "m"
-provider = "simulated"
-[benchmarks.metamedqa]
-dataset = "sample"
-"""
 SPEC = ModelSpec(name="m", provider="openai", model="x", answer_mode="text")
 
 
@@ -50,9 +41,7 @@ def provider(monkeypatch):
 
 
 def partition_of(folder: Path, **changed: object) -> Partition:
-    path = folder / "study.toml"
-    path.write_text(STUDY)
-    study = load_study(path)
+    study = load_study(write_study(folder, {"name": "m", "provider": "simulated"}))
     study.prepare()
     return Partition(study, "metamedqa", SPEC.model_copy(update=changed), 1)
 

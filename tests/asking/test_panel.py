@@ -19,17 +19,8 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import read_partition
+from tests.studies import write_study
 
-STUDY = """
-[study]
-name = "t"
-home = "home"
-[[models]]
-name = "judged"
-provider = "simulated"
-family = "house"
-[benchmarks.medley]
-"""
 PRICE = 0.01
 Reply = Callable[[ChatRequest], Completion]
 
@@ -82,9 +73,8 @@ def court(monkeypatch):
 
 @pytest.fixture
 def partition(tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY)
-    study = load_study(path)
+    judged = {"name": "judged", "provider": "simulated", "family": "house"}
+    study = load_study(write_study(tmp_path, judged, benchmarks={"medley": {}}))
     study.prepare()
     return Partition(study, "medley_judgements", study.models[0], 1)
 

@@ -5,30 +5,18 @@ import json
 import polars as pl
 import pytest
 
-STUDY = """
-[study]
-name = "s"
-home = "home"
-seed = 1
+from tests.studies import metamedqa, write_study
 
-[[models]]
-name = "untidy"
-provider = "simulated"
-observer = {{ untidiness = {untidiness} }}
 
-[benchmarks.metamedqa]
-dataset = "sample"
-conditions = ["baseline"]
-limit = 30
-{more}
-"""
+def untidy_study(folder, untidiness=0.8, **more):
+    model = {"name": "untidy", "provider": "simulated", "observer": {"untidiness": untidiness}}
+    return write_study(folder, model, benchmarks=metamedqa(conditions=["baseline"], limit=30, **more), seed=1)
 
 
 @pytest.fixture
 def run(tmp_path, metacog):
-    def study(untidiness=0.8, more=""):
-        path = tmp_path / "study.toml"
-        path.write_text(STUDY.format(untidiness=untidiness, more=more))
+    def study(**keys):
+        path = untidy_study(tmp_path, **keys)
         done = metacog("run", path, "--quiet")
         assert done.code == 0, done.err
         kept = pl.read_parquet(tmp_path / "home" / "transcripts" / "**" / "*.parquet")
@@ -63,9 +51,9 @@ def test_scores_with_and_without_the_second_ask_stand_side_by_side(run, metacog)
 
 
 def test_a_complete_run_asks_nothing_more_and_a_switch_asks_nothing_again(run):
-    _, kept = run(more="reask_unreadable = false")
+    _, kept = run(reask_unreadable=False)
     assert set(kept["step"]) == {"answer"}
-    _, later = run(more="")
+    _, later = run()
     assert later.height == kept.height
 
 
@@ -75,6 +63,4 @@ def test_readable_replies_are_never_asked_again(run):
 
 
 def test_the_plan_says_how_many_calls_the_second_ask_can_add(tmp_path, metacog):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(untidiness=0.5, more=""))
-    assert "asked once more: at most 30 calls" in metacog("plan", path).out
+    assert "asked once more: at most 30 calls" in metacog("plan", untidy_study(tmp_path)).out

@@ -14,35 +14,22 @@ from metacog_pipeline.transcripts.store import kept_records, read_manifest
 from tests.asking_in_process import ask
 from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
+from tests.studies import metamedqa, write_study
 
-STUDY = """
-[study]
-name = "t"
-home = "home"
-budget_usd = 100
-runs = 2
-[[models]]
-name = "m"
-provider = "openai"
-model = "x"
-base_url = "{url}/v1"
-price_in = 1.0
-price_out = 1.0
-answer_mode = "text"
-top_logprobs = 0
-thinking_tokens = 0
-max_tokens = {max_tokens}
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 12
-"""
 ANSWER = "Answer: A\nConfidence: 3"
 
 
 def partition(folder: Path, url: str, run: int = 1, max_tokens: int = 20) -> tuple[MetaMedQA, Partition]:
-    path = folder / "study.toml"
-    path.write_text(STUDY.format(url=url, max_tokens=max_tokens), encoding="utf-8")
-    study = load_study(path)
+    model = {
+        "name": "m",
+        "provider": "openai",
+        "model": "x",
+        "base_url": f"{url}/v1",
+        "price_in": 1.0,
+        "price_out": 1.0,
+    }
+    model |= {"answer_mode": "text", "top_logprobs": 0, "thinking_tokens": 0, "max_tokens": max_tokens}
+    study = load_study(write_study(folder, model, benchmarks=metamedqa(limit=12), budget_usd=100, runs=2))
     study.prepare()
     benchmark = MetaMedQA.of(study)
     construction.build(benchmark)

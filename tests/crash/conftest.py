@@ -19,6 +19,7 @@ from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import load_study
 from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
+from tests.studies import metamedqa, write_study
 
 LONGEST_SESSION_S = 60
 
@@ -172,21 +173,15 @@ def make_study(tmp_path, provider):
         budget_usd: float | None = None,
         **model: Any,
     ) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        fields = {"max_concurrency": 10, "top_logprobs": 0, "answer_mode": "text", **model}
-        lines = [
-            '[study]\nname = "crash"\nhome = "home"',
-            "" if budget_usd is None else f"budget_usd = {budget_usd}",
-            '[[models]]\nname = "local"\nprovider = "openai"\nmodel = "local"',
-            f'base_url = "{provider.server.url}/v1"',
-            *(f"{key} = {json.dumps(value)}" for key, value in fields.items()),
-            '[benchmarks.metamedqa]\ndataset = "sample"',
-            f"conditions = {json.dumps(list(conditions))}",
-            "" if limit is None else f"limit = {limit}",
-        ]
-        path = folder / "study.toml"
-        path.write_text("\n".join(lines) + "\n")
+        usual = {
+            "name": "local",
+            "provider": "openai",
+            "model": "local",
+            "base_url": f"{provider.server.url}/v1",
+        }
+        usual |= {"max_concurrency": 10, "top_logprobs": 0, "answer_mode": "text"}
+        asked = metamedqa(conditions=list(conditions), limit=limit)
+        path = write_study(tmp_path / name, {**usual, **model}, benchmarks=asked, budget_usd=budget_usd)
         construction.build(MetaMedQA.of(load_study(path)))
         return path
 

@@ -20,6 +20,7 @@ from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.crash.batch_victim import two_steps
 from tests.partitions import only_folder
 from tests.simulated_server import ServerThread
+from tests.studies import write_study
 
 pytestmark = pytest.mark.slow
 
@@ -77,12 +78,7 @@ def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
         "api_key_env": "CANARY_KEY", "price_in": 1.0, "price_out": 2.0, "thinking_tokens": 0, "top_logprobs": 0,
         "stream": False, "batch_factor": 0.5, "lane": lane,
     }  # fmt: skip
-    lines = [f'[study]\nname = "s"\nhome = "home"\nbudget_usd = {CAP}', "[[models]]"]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
-    folder.mkdir()
-    path = folder / "study.toml"
-    path.write_text("\n".join([*lines, '[benchmarks.metamedqa]\ndataset = "sample"', ""]))
-    return path
+    return write_study(folder, fields, budget_usd=CAP)
 
 
 def table(study: Path) -> list[tuple[Any, ...]]:

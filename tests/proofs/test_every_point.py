@@ -27,6 +27,7 @@ from metacog_pipeline.cli import cli, running
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.read import run_query
 from tests import forked
+from tests.studies import metamedqa, write_study
 
 pytestmark = pytest.mark.proof
 PART, PARTS = (int(number) for number in os.environ.get("METACOG_PART", "1/1").split("/"))
@@ -36,21 +37,6 @@ SAME_WRITER = re.compile(r"(?<=/)[^/]+(?=\.(?:parquet|svg|csv|js|html)\b)")  # s
 SOURCE = Path(__file__).with_name("faulty_disk.c")
 FRESH_NS = 100_000_000  # a file changed so lately may change again without another time of change
 
-STUDY = """
-[study]
-name = "points"
-home = "home"
-budget_usd = 1.0
-[[models]]
-name = "one"
-provider = "simulated"
-price_in = 1
-price_out = 1
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 4
-conditions = ["baseline"]
-"""
 BOARD = "select * from leaderboard order by all"
 
 
@@ -58,15 +44,15 @@ class Study:
     """A study in a folder, run on a disk that can fail."""
 
     def __init__(self, folder, count, monkeypatch):
-        self.home, self._path, self._count, self._set = (
+        model = {"name": "one", "provider": "simulated", "price_in": 1, "price_out": 1}
+        asked = metamedqa(limit=4, conditions=["baseline"])
+        self._path = write_study(folder, model, benchmarks=asked, budget_usd=1.0)
+        self.home, self._log, self._count, self._set = (
             folder / "home",
-            folder / "study.toml",
+            folder / "operations",
             count,
             monkeypatch,
         )
-        folder.mkdir()
-        self._log = folder / "operations"
-        self._path.write_text(STUDY)
 
     def run(self, kind="none", at=0, site="", log=""):
         """Run it with a fault at one operation (0: never), of all or of those of a site; return the exit code."""

@@ -26,6 +26,7 @@ from metacog_pipeline.study import load_study
 from tests import forked
 from tests.crash.conftest import Provider
 from tests.provider.faults import FaultPlan
+from tests.studies import metamedqa, write_study
 
 pytestmark = pytest.mark.proof
 TIMES = int(os.environ.get("METACOG_INTERRUPTS", "100"))
@@ -34,25 +35,6 @@ RUN = (sys.executable, "-m", "metacog_pipeline", "run")
 IN_FLIGHT, ITEMS, LATENCY_S = 3, 30, 0.15
 LONGEST_S = float(os.environ.get("METACOG_ENDS_IN_S", "5"))
 BOARD = "select * from leaderboard order by all"
-
-STUDY = """
-[study]
-name = "interrupted"
-home = "home"
-[[models]]
-name = "one"
-provider = "openai"
-model = "local"
-base_url = "{address}/v1"
-answer_mode = "text"
-price_in = 0
-price_out = 0
-max_concurrency = {in_flight}
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = {items}
-conditions = ["baseline"]
-"""
 
 
 @pytest.fixture
@@ -72,10 +54,15 @@ def _start(runs: forked.Loaded, study: Path) -> forked.Forked:
 
 
 def _study(folder: Path, address: str) -> Path:
-    folder.mkdir()
-    path = folder / "study.toml"
-    path.write_text(STUDY.format(address=address, in_flight=IN_FLIGHT, items=ITEMS))
-    return path
+    model = {
+        "name": "one",
+        "provider": "openai",
+        "model": "local",
+        "base_url": f"{address}/v1",
+        "answer_mode": "text",
+    }
+    model |= {"price_in": 0, "price_out": 0, "max_concurrency": IN_FLIGHT}
+    return write_study(folder, model, benchmarks=metamedqa(limit=ITEMS, conditions=["baseline"]))
 
 
 class Interrupted:

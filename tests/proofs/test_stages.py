@@ -22,6 +22,7 @@ from metacog_pipeline.study import load_study
 from tests import forked
 from tests.crash.conftest import Provider
 from tests.provider.faults import FaultPlan
+from tests.studies import metamedqa, write_study
 
 pytestmark = pytest.mark.proof
 KILLS, DRAW = int(os.environ.get("METACOG_KILLS", "40")), int(os.environ.get("METACOG_DRAW", "15"))
@@ -30,36 +31,23 @@ STAGES = ("make", "answer", "read", "estimate", "compare", "board", "report")
 IN_FLIGHT, ITEMS, LATENCY_S, LONGEST_PAUSE_S = 3, 12, 0.05, 3.0
 BOARD = "select * from leaderboard order by all"
 
-STUDY = """
-[study]
-name = "stages"
-home = "home"
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = {items}
-conditions = ["baseline"]
-"""
-MODEL = """
-[[models]]
-name = "{name}"
-provider = "openai"
-model = "{name}"
-base_url = "{address}/v1"
-answer_mode = "text"
-price_in = 0
-price_out = 0
-max_concurrency = {in_flight}
-"""
-
 
 class Study:
     """A study of two models in a folder, and the runs of it."""
 
     def __init__(self, folder, address, runs):
-        folder.mkdir()
-        self.path, self._begun, self._runs = folder / "study.toml", folder / "begun", runs
-        models = [MODEL.format(name=name, address=address, in_flight=IN_FLIGHT) for name in ("one", "two")]
-        self.path.write_text(STUDY.format(items=ITEMS) + "".join(models))
+        usual = {
+            "provider": "openai",
+            "base_url": f"{address}/v1",
+            "answer_mode": "text",
+            "price_in": 0,
+            "price_out": 0,
+        }
+        models = (
+            {"name": name, "model": name, "max_concurrency": IN_FLIGHT, **usual} for name in ("one", "two")
+        )
+        self.path = write_study(folder, *models, benchmarks=metamedqa(limit=ITEMS, conditions=["baseline"]))
+        self._begun, self._runs = folder / "begun", runs
 
     def start(self):
         loaded = load_study(self.path)

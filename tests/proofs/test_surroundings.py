@@ -19,6 +19,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests.crash.conftest import Provider
 from tests.provider.faults import FaultPlan
+from tests.studies import metamedqa, write_study
 
 pytestmark = pytest.mark.proof
 COMMAND = (sys.executable, "-m", "metacog_pipeline")
@@ -26,25 +27,6 @@ BOARD = "select * from leaderboard order by all"
 NOBODY = 65534
 ITEMS = 12
 LONGEST_S = 240.0
-
-STUDY = """
-[study]
-name = "surroundings"
-home = "home"
-[[models]]
-name = "one"
-provider = "openai"
-model = "one"
-base_url = "{address}/v1"
-answer_mode = "text"
-price_in = 1
-price_out = 1
-max_concurrency = 3
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = {items}
-conditions = ["baseline"]
-"""
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 faketime = pytest.mark.skipif(not shutil.which("faketime"), reason="faketime is not installed")
@@ -63,9 +45,9 @@ def study(provider):
     """Write a study into a folder of its own: pytest keeps others out of the folders that it makes."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        path = Path(folder) / "study.toml"
-        path.write_text(STUDY.format(address=provider.server.url, items=ITEMS))
-        yield path
+        model = {"name": "one", "provider": "openai", "model": "one", "base_url": f"{provider.server.url}/v1"}
+        model |= {"answer_mode": "text", "price_in": 1, "price_out": 1, "max_concurrency": 3}
+        yield write_study(Path(folder), model, benchmarks=metamedqa(limit=ITEMS, conditions=["baseline"]))
 
 
 def run(

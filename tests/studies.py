@@ -1,0 +1,42 @@
+"""Study files of tests, written from values."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+Keys = Mapping[str, Any]
+SAMPLE: Mapping[str, Keys] = {"metamedqa": {"dataset": "sample"}}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_value(each)}' for name, each in value.items())} }}"
+    return json.dumps(value)
+
+
+def _table(head: str, keys: Keys) -> str:
+    lines = (f"{name} = {_value(value)}" for name, value in keys.items() if value is not None)
+    return "\n".join([head, *lines, ""])
+
+
+def write_study(
+    folder: Path,
+    *models: Keys,
+    benchmarks: Mapping[str, Keys] = SAMPLE,
+    judges: Iterable[Keys] = (),
+    **study: Any,
+) -> Path:
+    """Write ``study.toml`` into ``folder``, which is made where it is not there; keys that are None are left out."""
+    folder.mkdir(exist_ok=True)
+    tables = [_table("[study]", {"name": "t", "home": "home", **study})]
+    tables += [_table("[[models]]", each) for each in models]
+    tables += [_table("[[judges]]", each) for each in judges]
+    tables += [_table(f"[benchmarks.{name}]", keys) for name, keys in benchmarks.items()]
+    (folder / "study.toml").write_text("".join(tables), encoding="utf-8")
+    return folder / "study.toml"
+
+
+def metamedqa(**keys: Any) -> Mapping[str, Keys]:
+    """Return the table of the benchmark that most studies of tests ask, on its sample."""
+    return {"metamedqa": {"dataset": "sample", **keys}}
