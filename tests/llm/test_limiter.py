@@ -1,5 +1,10 @@
+"""How many calls leave at once and in a minute; told to stop, those that have not left are given up."""
+
 import asyncio
 import random
+from bisect import bisect_left
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +17,12 @@ from metacog_pipeline.llm.limiter import (
     PAUSE_AFTER,
     SHRINK_FACTOR,
     CallResult,
+    Halt,
     Limiter,
+    NotSent,
+    Rate,
 )
+from metacog_pipeline.llm.types import Completion, Status
 
 
 async def take(limiter: Limiter, count: int) -> list[int]:
@@ -183,3 +192,141 @@ def test_whatever_is_cancelled_no_slot_is_lost_and_the_limit_holds(seed, ceiling
         await asyncio.wait_for(limiter.acquire(), 1)
 
     asyncio.run(main())
+
+
+async def nothing() -> None:
+    return None
+
+
+async def start_times(rate: Rate, count: int) -> list[float]:
+    times: list[float] = []
+
+    async def call() -> None:
+        await rate.admit(nothing)
+        times.append(asyncio.get_running_loop().time())
+
+    await asyncio.gather(*(call() for _ in range(count)))
+    return times
+
+
+def most_in_a_minute(times: list[float]) -> int:
+    ordered = sorted(times)
+    return max(bisect_left(ordered, start + 59.999) - n for n, start in enumerate(ordered))
+
+
+@pytest.mark.parametrize("per_minute", [0.5, 1, 7, 60, 1000, 6000])
+def test_no_minute_starts_more_requests_than_the_limit(virtual, per_minute):
+    times = virtual(start_times(Rate(per_minute), int(per_minute * 2) + 3))
+    assert most_in_a_minute(times) <= max(1, per_minute)
+
+
+@pytest.mark.parametrize("per_minute", [60, 1000])
+def test_the_limit_is_used_almost_whole(virtual, per_minute):
+    count = int(per_minute * 2)
+    times = virtual(start_times(Rate(per_minute), count))
+    assert times[-1] <= 120 * 1.02
+
+
+async def test_calls_are_admitted_in_order_of_asking():
+    rate, order = Rate(600), []
+
+    async def call(number: int) -> None:
+        await rate.admit(nothing)
+        order.append(number)
+
+    await asyncio.gather(*(call(n) for n in range(50)))
+    assert order == list(range(50))
+
+
+def test_shares_do_not_pile_up_while_slots_are_missing(virtual):
+    """When slots come free after a long wait, the calls in the queue still keep to the rate."""
+
+    async def main() -> list[float]:
+        rate, gate, times = Rate(60), asyncio.Event(), []
+
+        async def call() -> None:
+            await rate.admit(gate.wait)
+            times.append(asyncio.get_running_loop().time())
+
+        async def open_gate() -> None:
+            await asyncio.sleep(300)
+            gate.set()
+
+        await asyncio.gather(open_gate(), *(call() for _ in range(100)))
+        return times
+
+    assert most_in_a_minute(virtual(main())) <= 61
+
+
+def test_without_limits_nothing_waits(virtual):
+    assert virtual(start_times(Rate(), 100)) == [0.0] * 100
+
+
+async def thrown_at(seconds: float, halt: Halt, calls: list[Coroutine[Any, Any, Completion]]) -> list[Any]:
+    asyncio.get_running_loop().call_later(seconds, halt.throw)
+    ended: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
+    return ended
+
+
+@pytest.mark.parametrize(
+    "waits_for",
+    [
+        {"max_concurrency": 2},
+        {"requests_per_minute": 2},
+    ],
+)
+async def test_a_call_that_waits_for_leave_to_send_is_given_up(bench, waits_for):
+    provider = bench.provider(latency=5.0)
+    halt = Halt()
+    limiter = Limiter(2)
+    model = bench.model(provider, spec=bench.spec(**waits_for), halt=halt, limiter=limiter)
+    ended = await thrown_at(1.0, halt, [model.complete(bench.request()) for _ in range(10)])
+    assert limiter.in_use == 0
+    now = asyncio.get_running_loop().time()
+    sent = [one for one in ended if isinstance(one, Completion)]
+    assert 1 <= len(sent) == len(provider.requests) <= 2
+    assert all(one.status is Status.OK for one in sent)
+    assert all(isinstance(one, Completion | NotSent) for one in ended)
+    assert now == pytest.approx(5.0)
+
+
+async def test_a_call_that_waits_for_dollars_is_given_up_and_none_are_left_set_aside(bench, budget):
+    provider = bench.provider(latency=5.0)
+    halt, purse = Halt(), budget(0.0003)
+    model = bench.model(provider, halt=halt, budget=purse)
+    ended = await thrown_at(1.0, halt, [model.complete(bench.request()) for _ in range(5)])
+    assert purse.figures().spent == pytest.approx(
+        sum(c.cost_usd or 0.0 for c in ended if isinstance(c, Completion))
+    )
+    assert sum(isinstance(one, NotSent) for one in ended) == 5 - len(provider.requests) > 0
+
+
+async def test_a_pause_between_attempts_is_cut_short_and_the_last_failure_is_the_answer(bench):
+    provider = bench.provider([bench.error(429, retry_after="200")], latency=0.5)
+    halt = Halt()
+    model = bench.model(provider, halt=halt)
+    (ended,) = await thrown_at(1.0, halt, [model.complete(bench.request())])
+    now = asyncio.get_running_loop().time()
+    assert (ended.status, ended.attempts, ended.http_status) == (Status.FAILED, 1, 429)
+    assert now == pytest.approx(1.0)
+
+
+async def test_nothing_is_sent_after_the_throw_and_throwing_twice_is_harmless(bench):
+    provider = bench.provider()
+    halt = Halt()
+    halt.throw()
+    halt.throw()
+    with pytest.raises(NotSent):
+        await bench.model(provider, halt=halt).complete(bench.request())
+    assert provider.requests == []
+
+
+async def test_a_cancellation_from_elsewhere_stays_one(bench):
+    halt = Halt()
+    model = bench.model(bench.provider([bench.error(503)] * 9), halt=halt)
+    call = asyncio.create_task(model.complete(bench.request()))
+    await asyncio.sleep(0.21)
+    call.cancel()
+    halt.throw()
+    with pytest.raises(asyncio.CancelledError):
+        await call
