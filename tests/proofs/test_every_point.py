@@ -25,6 +25,7 @@ from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli, running
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests import forked
 from tests.studies import metamedqa, write_study
@@ -83,7 +84,7 @@ class Study:
         """Run it undisturbed; return what is wrong then."""
         again = self.run()
         sound = CliRunner().invoke(cli, ["doctor", str(self._path), "--kept"])
-        shown = run_query(self.home, BOARD) if not again else None
+        shown = run_query(Home(self.home), BOARD) if not again else None
         if again or sound.exit_code or shown != expected:
             return f"ended {again}, board equal {shown == expected}, verify {sound.output[-200:]}"
         return None
@@ -174,7 +175,7 @@ def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(tmp_path, study)
     tried, kept = study("killed"), tmp_path / "kept"
     states, sites = tried.states(kept)
     assert len(states) > 100, "the disk counts"
-    expected = run_query(tried.home, BOARD)
+    expected = run_query(Home(tried.home), BOARD)
     different = {_contents(disk): number for number, disk in enumerate(states, 1)}
     points = different.values() if ALL else {different[_contents(states[at - 1])] for at in sites.values()}
     own = sorted(points)[PART - 1 :: PARTS]
@@ -195,7 +196,7 @@ def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(tmp_path, study)
 def test_a_run_whose_disk_fails_anywhere_is_made_good_by_the_next(study, kind):
     whole = study("whole")
     sites = whole.sites()
-    expected, operations = run_query(whole.home, BOARD), whole.operations
+    expected, operations = run_query(Home(whole.home), BOARD), whole.operations
     assert operations > 100, "the disk counts"
     points = [(at, "") for at in range(1, operations + 1)] if ALL else [(1, site) for site in sorted(sites)]
     own = points[PART - 1 :: PARTS]
