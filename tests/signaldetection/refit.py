@@ -12,13 +12,16 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmarks.signaldetection import contrasts
 from metacog_pipeline.benchmarks.signaldetection.measures import MODEL_VERSION, fitted_counts
-from metacog_pipeline.benchmarks.signaldetection.published import DATASET, Refit
+from metacog_pipeline.benchmarks.signaldetection.published import DATASET, SENSITIVITY, Refit
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim
 from metacog_pipeline.stats import decisions
-from metacog_pipeline.stats.counts import counts
+from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.item_influences import QUANTITIES
 from metacog_pipeline.stats.meta_information import meta_information
+from metacog_pipeline.stats.metad import fit_metad
+from metacog_pipeline.stats.observers import expected_counts
+from metacog_pipeline.stats.resampling import Z95
 from metacog_pipeline.stats.type1 import type1_from_table
 from metacog_pipeline.stats.type2 import auroc2
 
@@ -52,6 +55,12 @@ def type1_of(cells):
     return type1_from_table(hits, misses, alarms, rejections)
 
 
+def precision():
+    """Return by task numbers of trials and half the interval of the M-ratio."""
+    every = range(1000, 21_000, 1000)
+    return {task: [[n, half_width(d, n)] for n in every] for task, d in SENSITIVITY.items()}
+
+
 def model_free(found, data):
     """Return task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
     cells, s1 = table(data, "counts.csv"), [row for row in found.claims if row["place"] == "table S1"]
@@ -62,6 +71,13 @@ def model_free(found, data):
         [*own, int(raw.n[k]), ratio[own], float(area[k]), float(bits[k])]
         for k, own in enumerate(cells.select("task", "model").iter_rows())
     ]
+
+
+def half_width(d, trials, m_ratio=0.8):
+    """Return half the 95 % interval of the M-ratio of an observer of sensitivity ``d`` with ``trials`` trials."""
+    steps = np.array([0.35, 0.7, 1.1, 1.6])
+    expected = expected_counts(d, m_ratio, 0.0, -steps[::-1], steps, trials)
+    return Z95 * float(fit_metad(padded(expected)).se_m_ratio[0])
 
 
 def relative_criteria(data):
@@ -93,7 +109,8 @@ def write_refit(data, posteriors):
         f'"{name}": [\n' + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]"
         for name, rows in made.items()
     ]
-    write_text(data / "refit.json", f'{{\n"made_from": "{release(data)}",\n' + ",\n".join(parts) + "\n}\n")
+    parts = [f'"made_from": "{release(data)}"', *parts, f'"precision": {json.dumps(precision())}']
+    write_text(data / "refit.json", "{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def refit_tables(data, seed, posteriors):
@@ -106,7 +123,7 @@ def refit_tables(data, seed, posteriors):
     ]
     families = contrasts.optimality, contrasts.between_models, contrasts.between_tasks, contrasts.populations
     tests = [*_shifts(risks), *(row for family in families for row in family(fits, seed))]
-    return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], (), tests, (), ())
+    return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], (), tests, (), (), {})
 
 
 # --- tables S1 and S2 -------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ SHIPPED = shipped("data", "published", "signaldetection")
 def test_the_model_free_measures_of_the_published_cells_are_those_of_their_counts():
     found = {(task, model): (n, own) for task, model, n, own in published.model_free()}
     assert len(found) == 9
-    one, four = (published.half_width(2.0, n) for n in (2000, 8000))
+    one, four = (refit.half_width(2.0, n) for n in (2000, 8000))
     assert one / four == pytest.approx(2, rel=0.02) and 0.1 < one < 0.13
     n, own = found["A", "GPT-5-2025-08-07"]
     assert n == 20_000 and own["m_ratio"] == pytest.approx(0.8565, abs=0.002)

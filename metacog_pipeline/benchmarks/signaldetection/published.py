@@ -16,17 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Unit
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.published import ledger as ledger_of
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.stats.counts import padded
-from metacog_pipeline.stats.metad import fit_metad
-from metacog_pipeline.stats.observers import expected_counts
-from metacog_pipeline.stats.resampling import Z95
 
 Row = dict[str, Any]
 DATASET = "published"
@@ -38,7 +33,8 @@ SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}
 class Refit:
     """Printed numbers and verdicts with ours (``claims``), ``headline`` claims, and tests between the published cells.
 
-    ``cells`` and ``relative`` are what figures show of the counts, see `model_free` and `relative_criteria`.
+    ``cells`` and ``relative`` are what figures show of the counts, see `model_free` and `relative_criteria`; ``precision``
+    is by task half the 95 % interval of an M-ratio of 0.8 at a number of trials, of an observer of that `SENSITIVITY`.
     """
 
     claims: Sequence[Row]
@@ -46,6 +42,7 @@ class Refit:
     tests: Sequence[Comparison]
     cells: Sequence[Sequence[Any]]
     relative: Sequence[Sequence[Any]]
+    precision: Mapping[str, Sequence[tuple[int, float]]]
 
 
 def folder() -> Path:
@@ -57,8 +54,8 @@ def folder() -> Path:
 def read_refit(data: Path) -> Refit:
     """Return the refit kept in ``data``."""
     kept = json.loads((data / "refit.json").read_text(encoding="utf-8"))
-    tests = [Comparison(**row) for row in kept["tests"]]
-    return Refit(kept["claims"], kept["headline"], tests, kept["cells"], kept["relative"])
+    del kept["made_from"]
+    return Refit(**{**kept, "tests": [Comparison(**row) for row in kept["tests"]]})
 
 
 def ledger(data: Path) -> pl.DataFrame:
@@ -77,13 +74,6 @@ def relative_criteria() -> Iterator[tuple[str, str, str, int, tuple[float, float
     """Yield task, model, risk condition, trials and c′ with its interval, which the paper shows in a figure only."""
     for task, model, condition, n, *ends in read_refit(folder()).relative:
         yield task, model, condition, n, tuple(ends)
-
-
-def half_width(d: float, trials: int, m_ratio: float = 0.8) -> float:
-    """Return half the 95 % interval of the M-ratio of an observer of sensitivity ``d`` with ``trials`` trials."""
-    steps = np.array([0.35, 0.7, 1.1, 1.6])
-    expected = expected_counts(d, m_ratio, 0.0, -steps[::-1], steps, trials)
-    return Z95 * float(fit_metad(padded(expected)).se_m_ratio[0])
 
 
 # --- what the contract asks for ---------------------------------------------------------------------------------------

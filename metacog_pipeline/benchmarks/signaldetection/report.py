@@ -211,11 +211,11 @@ def by_rating(home: Home, of: str) -> Markup:
 
 def precision(home: Home) -> Markup:
     """Return how wide the interval of an M-ratio of 0.8 is by number of trials."""
-    from metacog_pipeline.benchmarks.signaldetection.published import SENSITIVITY, half_width
+    from metacog_pipeline.benchmarks.signaldetection.published import SENSITIVITY, folder, read_refit
 
     series = {
-        f"task {task}: d′ {d:g}": [(n / 1000, Point(half_width(d, n))) for n in range(1000, 21_000, 1000)]
-        for task, d in SENSITIVITY.items()
+        f"task {task}: d′ {SENSITIVITY[task]:g}": [(n / 1000, Point(half)) for n, half in own]
+        for task, own in read_refit(folder()).precision.items()
     }
     said = "Half width of the 95 % interval of an M-ratio of 0.8, by number of trials"
     drawn = lines(series, x="trials, thousands", y="half width", diagonal=None, span=(1.0, 20.0), label=said)
