@@ -182,14 +182,15 @@ def _policies(probes: Sequence[Probe], weights: NDArray[np.float64]) -> dict[str
         "another item's question": lambda probe, place: _overlap(shifted[place].stem, probe),
     }
     if len(always) == len(probes[0].options):  # the same options everywhere: a constant answer
-        found["constant answer"] = _learned(
-            probes, weights, lambda probe, k: (probe.options[k],), left_out=False
-        )
+        right = Counter[str]()
+        for each, weight in zip(probes, weights.tolist(), strict=True):
+            right.update({each.options[int(k)]: weight for k in each.right})
+        found["constant answer"] = lambda probe, _: np.array([right[text] for text in probe.options])
     if any(each.context for each in probes):
         found["challenge words"] = _learned(
             probes,
             weights,
-            lambda probe, k: tuple(f"{probe.kinds[k]} {word}" for word in _features(probe.context)),
+            lambda probe, k: [f"{probe.kinds[k]} {word}" for word in _features(probe.context)],
         )
         found["option most like the challenge"] = lambda probe, _: _overlap(probe.context, probe)
         found["option least like the challenge"] = lambda probe, _: -_overlap(probe.context, probe)
@@ -216,11 +217,7 @@ def _overlap(text: str, probe: Probe) -> Scores:
 
 
 def _learned(
-    probes: Sequence[Probe],
-    weights: NDArray[np.float64],
-    features: Callable[[Probe, int], Sequence[str]],
-    *,
-    left_out: bool = True,
+    probes: Sequence[Probe], weights: NDArray[np.float64], features: Callable[[Probe, int], Sequence[str]]
 ) -> Policy:
     """Return naive Bayes over the features of single options, learned from the items of other clusters.
 
@@ -234,7 +231,7 @@ def _learned(
     size: dict[tuple[str | None, bool], float] = defaultdict(float)
     for each, options, scaled in zip(probes, seen, weights * len(probes), strict=True):
         for k, found in enumerate(options):
-            for unit in (None, each.unit) if left_out else (None,):
+            for unit in (None, each.unit):
                 size[unit, k in each.right] += scaled
                 for feature in found:
                     times[unit, feature] += 1

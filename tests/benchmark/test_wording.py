@@ -10,13 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StudyError, suggestion
-from metacog_pipeline.study.wording import (
-    read_words,
-    require_known,
-    require_text,
-    system_text,
-    words_of,
-)
+from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text, words_of
 
 
 @pytest.mark.parametrize("content", [None, b"x = [", b"x = '\xff'", b"x = " + b"[" * 5000])
