@@ -56,19 +56,10 @@ def test_usual_columns_are_found_in_csv(content, tmp_path, items):
 
 def test_record_says_it_was_imported(tmp_path, items):
     (record,) = take(tmp_path / "a.csv", items, "item_id,choice\ntest-0001,B\n").records
-    assert (record.source, record.provider, record.mode, record.step, record.status) == (
-        "imported",
-        "replay",
-        "import",
-        "answer",
-        "ok",
-    )
-    assert (record.benchmark, record.model, record.run, record.condition) == (
-        "metamedqa",
-        "theirs",
-        2,
-        "baseline",
-    )
+    how = (record.source, record.provider, record.mode, record.step, record.status)
+    assert how == ("imported", "replay", "import", "answer", "ok")
+    about = (record.benchmark, record.model, record.run, record.condition)
+    assert about == ("metamedqa", "theirs", 2, "baseline")
     assert record.item_hash == items[1].item_hash and len(record.answer_id) == 64
 
 
@@ -311,20 +302,14 @@ MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
 @pytest.mark.parametrize(
     ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
 )
-def test_a_shifted_file_is_refused(field, column, tmp_path, shuffled):
+def test_a_shifted_file_is_refused_and_one_that_agrees_says_so(field, column, tmp_path, shuffled):
     path = tmp_path / "a.jsonl"
     for shift in (1, 2):
         with pytest.raises(StudyError) as refused:
             take(path, shuffled, rows_of(shuffled, shift=shift), {**MAP, field: column})
         assert f"--trust {field}" in str(refused.value)
         assert "row 1 (" in str(refused.value) and "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
-)
-def test_a_file_that_agrees_is_taken_and_says_so(field, column, tmp_path, shuffled):
-    found = take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled), {**MAP, field: column})
+    found = take(path, shuffled, rows_of(shuffled), {**MAP, field: column})
     assert len(found.records) == 170 and not found.rejected
     assert f"{field} of 170 agrees" in found.summary[0]
     assert "taken as a rating 1..5" in found.summary[2] and "ignored: " in found.summary[-1]

@@ -114,11 +114,7 @@ def _detection(group: Group) -> dict[str, Estimate]:
 def _one(
     group: Group, tables: Sequence[np.ndarray], value: float, spread: float, draws: np.ndarray
 ) -> Estimate:
-    """Return d′ or criterion of one kind, or of both.
-
-    What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of the
-    delta method counts where it reaches further.
-    """
+    """Return d′ or criterion of one kind, or of both."""
     n = round(sum(float(table[:2].sum()) for table in tables) + float(tables[0][2:].sum()))
     if any(h + m == 0 or a + r == 0 for h, m, a, r in tables):
         return unavailable(n, _DETECTED, NO_ITEMS)
@@ -127,6 +123,8 @@ def _one(
     found = resampling.from_draws(value, draws, n, _DETECTED, kind="widened")
     if all(0 not in table for table in tables) or found.low is None or found.high is None:
         return found
+    # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of
+    # the delta method counts where it reaches further.
     half = 1.96 * spread
     low, high = min(found.low, value - half), max(found.high, value + half)
     return Estimate(value, low, high, n, _WIDENED, sem=max(found.sem or 0.0, spread))

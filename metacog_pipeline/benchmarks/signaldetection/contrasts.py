@@ -185,9 +185,8 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
     """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
 
     Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-    their difference alone. p is that of 10,000 resamples. A fit costs a thousand times a rate, so meta-d′ and M-ratio are
-    fitted again in 1,000 of them; there p is Wald's (M-ratios have tails that a standard deviation would follow). Accuracy
-    and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
+    their difference alone. p is that of 10,000 resamples, of meta-d′ and M-ratio Wald's. Accuracy and AUROC2 are compared
+    as in all benchmarks (family ``confidence_models``).
     """
     for own in together([group for group in groups if group.rows.height], "task", "condition"):
         place, first = {group.model: at for at, group in enumerate(own)}, own[0]
@@ -216,6 +215,8 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
 
         yield from paired_differences(rows, tables, measures.TYPE1[:2], type1, stream, undefined=lacking)
         if measures.rated(first.condition):
+            # A fit costs a thousand times a rate: 1,000 resamples, and Wald's p from the interval, because M-ratios have
+            # tails that a standard deviation would follow.
             kept = measures.N_BOOT
             yield from paired_differences(
                 rows, tables, measures.META_D, type2, stream, undefined=lacking, kept=kept
