@@ -79,7 +79,6 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
         return words_of(self.context.study, self.settings.wording, load_wording)
 
     def conditions(self) -> tuple[c.Condition, ...]:
-        """Return one arm per system message; raises StudyError for one without words."""
         names = dict.fromkeys(self.wording.condition(name) for name in self.settings.conditions)
         return tuple(c.Condition(name) for name in names)
 

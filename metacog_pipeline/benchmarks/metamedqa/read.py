@@ -199,12 +199,10 @@ class Rows(RowRules):
 
     @property
     def items(self) -> Sequence[Item]:
-        """The whole question set."""
         built: Sequence[Item] = self.benchmark.built
         return built
 
     def condition_named(self, text: str) -> str:
-        """Return the condition of the wording."""
         try:
             return str(self.benchmark.wording.condition(text.strip()))
         except StudyError as error:
@@ -214,11 +212,9 @@ class Rows(RowRules):
         """Every item is asked under every condition."""
 
     def questions(self, item: Item) -> Iterable[str]:
-        """Return the question."""
         return (item.question,)
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        """Return the two lines a model is asked for."""
         chosen, by_index = letter_of(said.get("choice"), item.options)
         self._indices += by_index
         self._zeros += by_index and chosen == LETTERS[0]
@@ -226,7 +222,6 @@ class Rows(RowRules):
         return {_ANSWER: f"Answer: {chosen}{rating}"}
 
     def check_choices(self, path: Path) -> None:
-        """Refuse indices that seem to begin at 1."""
         if self._indices >= _FROM_ONE and not self._zeros:
             raise StudyError(
                 f"{path}: {self._indices} choices are numbers and none is 0, so they seem to begin at 1; nothing "
@@ -234,11 +229,9 @@ class Rows(RowRules):
             )
 
     def agrees(self, item: Item, key: Any) -> bool:
-        """Return whether a letter, index or option text is that of the right option."""
         return letter_of(key, item.options)[0] == item.target
 
     def keyed(self, item: Item) -> str:
-        """Return the right letter."""
         return item.target
 
 

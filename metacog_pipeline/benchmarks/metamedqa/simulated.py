@@ -104,7 +104,6 @@ class SimulatedRespondent:
                 return _reply(item, state, second_turn=second_turn)
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about one of the items."""
         return self._find(_first_turn(request.messages)[0]) is not None
 
     def _find(self, first: Sequence[Message]) -> Item | None:

@@ -19,7 +19,6 @@ class SimulatedRespondent:
         self._items, self._observer, self._words = {item.stem: item for item in items}, observer, words
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about one of the questions."""
         return self._find(request) is not None
 
     def _find(self, request: ChatRequest) -> Item | None:

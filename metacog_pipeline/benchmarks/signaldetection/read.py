@@ -127,19 +127,15 @@ class Rows(RowRules):
 
     @property
     def scale(self) -> Scale:  # type: ignore[override]
-        """The ratings 1 to K that the prompts ask for."""
         return Scale(1, self.benchmark.wording.ratings)
 
     def questions(self, item: Item) -> Iterable[str]:
-        """Return the sentence shown."""
         return (item.text,)
 
     def bare(self, value: Any) -> str | None:
-        """Return ``decision`` for a bare label."""
         return "decision" if str(value).strip().casefold() in ("s1", "s2") or whole(value) in (0, 1) else None
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        """Return the object a model is asked for."""
         if "decision" not in said:
             raise RowError(f"there is no decision on trial {item.item_id}")
         made: dict[str, Any] = {"decision": str(self.option(item, said["decision"]))}
@@ -149,11 +145,9 @@ class Rows(RowRules):
         return {STEP: json.dumps(made)}
 
     def agrees(self, item: Item, key: Any) -> bool:
-        """Return whether a key is the true label."""
         return self.option(item, key) == item.stimulus
 
     def keyed(self, item: Item) -> str:
-        """Return the true label."""
         return str(item.stimulus)
 
     def option(self, item: Item, value: Any) -> int:

@@ -74,7 +74,6 @@ class SimulatedRespondent:
             self._items.setdefault((item.task, item.text), item)
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about one of the items."""
         return self._find(request) is not None
 
     def __call__(self, request: ChatRequest) -> str:
