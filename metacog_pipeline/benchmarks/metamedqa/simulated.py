@@ -20,10 +20,9 @@ import math
 import re
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Letter
 from metacog_pipeline.benchmarks.metamedqa.prompts import options_block
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -66,15 +65,6 @@ _WARNS_UNKNOWN = re.compile(
 )
 
 
-class _State(NamedTuple):
-    """What the observer arrived at for one item: a letter, a rating 1–5, and how it will word them."""
-
-    letter: str
-    rating: int
-    refuses: bool = False
-    form: int | None = None
-
-
 class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``spec`` would.
 
@@ -90,18 +80,28 @@ class SimulatedRespondent:
         """Return the text of the answer to ``request``, held to its constraint where it has one."""
         first, second_turn = _first_turn(request.messages)
         item = self._find(first)
-        state = self._state(item, first, request.sampling.seed)
+        letter, rating, call = self._arrived(item, first, request.sampling.seed)
         match request.constraint:
             case OneOf(options):
-                return next(
-                    (said for said in (state.letter, str(state.rating)) if said in options), options[0]
-                )
+                return next((said for said in (letter, str(rating)) if said in options), options[0])
             case JsonObject():
-                return json.dumps({"answer": state.letter, "confidence": state.rating})
+                return json.dumps({"answer": letter, "confidence": rating})
             case TokenBias():
-                return str(state.rating) if second_turn else state.letter
-            case _:
-                return _reply(item, state, second_turn=second_turn)
+                return str(rating) if second_turn else letter
+        if call[3] < self.observer.refusal:
+            return REFUSALS[rating % len(REFUSALS)]
+        if second_turn:
+            return f"Confidence: {rating}"
+        if item is None or call[4] >= self.observer.untidiness:
+            return f"Answer: {letter}\nConfidence: {rating}"
+        place, form = LETTERS.index(letter), FORMS[int(call[5] * len(FORMS))]
+        return form.format(
+            letter=letter,
+            rating=rating,
+            percent=20 * rating,
+            other=LETTERS[(place + 1) % 6],
+            text=item.options[place],
+        )
 
     def knows(self, request: ChatRequest) -> bool:
         return self._find(_first_turn(request.messages)[0]) is not None
@@ -110,19 +110,23 @@ class SimulatedRespondent:
         asked = re.match(r".*?\nF\. [^\n]*\n", first[-1].content if first else "", re.DOTALL)
         return None if asked is None else self._items.get(asked[0])
 
-    def _state(self, item: Item | None, first: Sequence[Message], seed: int | None) -> _State:
+    def _arrived(
+        self, item: Item | None, first: Sequence[Message], seed: int | None
+    ) -> tuple[Letter, int, Sequence[float]]:
+        """Return a letter, a rating 1 to 5, and the random numbers of the call, which decide how they are worded."""
         if item is None:
-            return _State("F", 1)
-        spec = self.observer
+            return "F", 1, (1.0,) * 8
         question = canonical_json([item.question, list(item.options)])
-        own = uniforms(canonical_json([spec.seed, question]))
-        call = uniforms(canonical_json([spec.seed, seed, [[m.role, m.content] for m in first]]))
+        own = uniforms(canonical_json([self.observer.seed, question]))
+        call = uniforms(canonical_json([self.observer.seed, seed, [[m.role, m.content] for m in first]]))
         strength = mixed(uniforms(question)[0], own[0], call[0])
         chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         above = strength - _criterion(chance)
-        letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
-        form = int(call[5] * len(FORMS)) if call[4] < spec.untidiness else None
-        return _State(letter, self._rating(above, call[1]), call[3] < spec.refusal, form)
+        return (
+            item.target if above > 0 else self._mistake(item, own[1], call[2]),
+            self._rating(above, call[1]),
+            call,
+        )
 
     def _chance(self, item: Item, system: str) -> float:
         """Return the probability of a right answer to ``item`` under the system message ``system``."""
@@ -133,7 +137,7 @@ class SimulatedRespondent:
         base, warning = aware[item.target]
         return base + (1 - base) * spec.warning_response if warning.search(system) else base
 
-    def _mistake(self, item: Item, own: float, call: float) -> str:
+    def _mistake(self, item: Item, own: float, call: float) -> Letter:
         """Return a wrong letter: mostly the same ordinary one in every run, now and then an admission."""
         spec = self.observer
         if item.target not in "EF":
@@ -159,20 +163,6 @@ def _first_turn(messages: Sequence[Message]) -> tuple[tuple[Message, ...], bool]
     roles = [message.role for message in messages]
     end = roles.index("user") + 1 if "user" in roles else 0
     return tuple(messages[:end]), 0 < end < len(messages)
-
-
-def _reply(item: Item | None, state: _State, *, second_turn: bool) -> str:
-    if state.refuses:
-        return REFUSALS[state.rating % len(REFUSALS)]
-    if second_turn:
-        return f"Confidence: {state.rating}"
-    if state.form is None or item is None:
-        return f"Answer: {state.letter}\nConfidence: {state.rating}"
-    place = LETTERS.index(state.letter)
-    return FORMS[state.form].format(
-        letter=state.letter, rating=state.rating, percent=20 * state.rating, other=LETTERS[(place + 1) % 6],
-        text=item.options[place],
-    )  # fmt: skip
 
 
 def _criterion(chance: float) -> float:
