@@ -11,10 +11,8 @@ no d′, and counts that say nothing of meta-d′ (`stats.identifiability`) have
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -28,7 +26,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Estimate, Group, Meas
 from metacog_pipeline.benchmark.groups import Counts, Floats
 from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.scoring.measures import Detection, share
 from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
@@ -283,22 +281,25 @@ def fitted_counts(
     """
     label = "/".join(names)
     identity = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
-    path = folder / f"{sha256_hex(canonical_json(identity))}.npz"
+    path = folder / f"{sha256_hex(canonical_json(identity))}.json"
     try:
-        arrays = dict(np.load(io.BytesIO(path.read_bytes()), allow_pickle=False))
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        kept = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
         # A few draws for each that is kept: more would cost time without use, with fewer the gate asks for another round.
         found = bayes_metad(table, seed=seed, label=label, draws=min(MOST_PER_CHAIN, -(-3 * keep // CHAINS)))
         why = None if found.status == CONVERGED else f"posterior {found.status}: {found.reason}"
-        about = canonical_json({"why": why, "of": {k: asdict(v) for k, v in found.estimates().items()}})
         drawn = {name: found.draws[name].ravel() for name in KEPT if name in found.draws}
         thin = np.arange(keep) * len(next(iter(drawn.values()), [])) // keep
-        arrays = {"about": np.array(about)} | {name: own[thin] for name, own in drawn.items()}
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-    about = json.loads(str(arrays.pop("about")))
-    estimates = {name: Estimate(**values) for name, values in about["of"].items()}
-    return Fitted(*names, int(table.n[0]), about["why"], estimates, arrays)
+        of = {name: asdict(own) for name, own in found.estimates().items()}
+        kept = {
+            "why": why,
+            "estimates": estimates,
+            "draws": {name: own[thin].tolist() for name, own in drawn.items()},
+        }
+        write_text(path, json.dumps(kept))
+    estimates = {name: Estimate(**own) for name, own in kept["estimates"].items()}
+    draws = {name: np.array(own) for name, own in kept["draws"].items()}
+    return Fitted(*names, int(table.n[0]), kept["why"], estimates, draws)
 
 
 def fitted(benchmark: Bound, group: Group) -> Fitted:
@@ -336,9 +337,7 @@ def _type2(benchmark: Bound, group: Group) -> Estimates:
     return meta_d_estimates(trials) | confidence_estimates(trials) if rated(group.condition) else {}
 
 
-def _each(
-    compute: Callable[[Bound, Group], Estimates],
-) -> Callable[[Bound, Sequence[Group]], list[Estimates]]:
+def _each(compute: Callable[[Bound, Group], Estimates]) -> Any:
     return lambda benchmark, groups: [compute(benchmark, group) for group in groups]
 
 
