@@ -287,13 +287,11 @@ def fitted_counts(
     except (OSError, ValueError):
         # A few draws for each that is kept: more would cost time without use, with fewer the gate asks for another round.
         found = bayes_metad(table, seed=seed, label=label, draws=min(MOST_PER_CHAIN, -(-3 * keep // CHAINS)))
-        why = None if found.status == CONVERGED else f"posterior {found.status}: {found.reason}"
         drawn = {name: found.draws[name].ravel() for name in KEPT if name in found.draws}
         thin = np.arange(keep) * len(next(iter(drawn.values()), [])) // keep
-        of = {name: asdict(own) for name, own in found.estimates().items()}
         kept = {
-            "why": why,
-            "estimates": estimates,
+            "why": None if found.status == CONVERGED else f"posterior {found.status}: {found.reason}",
+            "estimates": {name: asdict(own) for name, own in found.estimates().items()},
             "draws": {name: own[thin].tolist() for name, own in drawn.items()},
         }
         write_text(path, json.dumps(kept))
