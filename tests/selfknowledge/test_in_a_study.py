@@ -121,7 +121,7 @@ def test_conditions_follow_languages_and_idk(tmp_path):
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):
     away = of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "all"'))
     assert away.needed_sources() == ("trivia_qa_train", "trivia_qa")
-    with pytest.raises(StudyError, match="not published"):
+    with pytest.raises(StudyError, match="there are validation, train, all"):
         construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))
 
 

@@ -28,19 +28,6 @@ def test_a_question_is_put_in_whatever_it_holds(bench):
     assert message.content.endswith("Question: Who wrote {question}? {0} 100%\n")
 
 
-def test_what_is_not_asked_is_refused(bench):
-    words = prompts.load_wording()
-    for item, condition, step in (
-        (bench.PLAIN, "dual_zh", prompts.DIRECT),
-        (bench.CAPITAL, "idk", prompts.META),
-        (bench.CAPITAL, "dual", prompts.IDK),
-    ):
-        with pytest.raises(StudyError, match="is not asked for"):
-            prompts.messages(item, condition, step, words)
-    with pytest.raises(StudyError, match='did you mean "dual_zh"'):
-        prompts.condition_steps("dual_zn")
-
-
 def test_own_texts_replace_the_shipped_ones_and_change_only_their_digests(tmp_path):
     path = tmp_path / "words.toml"
     path.write_text("[es]\ndirect = '''Di: {question}'''\n", "utf-8")

@@ -43,7 +43,7 @@ def text(said: str | Completion) -> str:
 
 def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return who was right, who said yes (NaN: neither), and D."""
-    respond = SimulatedRespondent(MANY, observer)
+    respond = SimulatedRespondent(MANY, observer, WORDS)
     right, yes, shares = [], [], []
     for item in MANY:
         meta = respond(request(item, condition, "meta", top_logprobs=5))
@@ -80,7 +80,7 @@ def test_accuracy_d_and_bias_come_back(accuracy, d, bias):
 
 
 def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
-    respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, untidiness=0.3))
+    respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, untidiness=0.3), WORDS)
     said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
     withheld = np.array([abstains(reply) for reply in said])
     right = np.array([matches(reply, item.accepted()) for reply, item in zip(said, MANY, strict=True)])
@@ -90,7 +90,7 @@ def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
 
 def test_answers_are_the_same_again_and_resemble_those_of_another_run():
     observer = ObserverSpec()
-    first, second = SimulatedRespondent(MANY, observer), SimulatedRespondent(MANY, observer)
+    first, second = SimulatedRespondent(MANY, observer, WORDS), SimulatedRespondent(MANY, observer, WORDS)
 
     def answers(respond: SimulatedRespondent, seed: int) -> list[str]:
         return [text(respond(request(item, "dual", "meta", seed=seed))) for item in MANY[:600]]
@@ -98,11 +98,11 @@ def test_answers_are_the_same_again_and_resemble_those_of_another_run():
     assert answers(first, 1) == answers(second, 1)
     alike = np.mean([a == b for a, b in zip(answers(first, 1), answers(second, 2), strict=True)])
     assert 0.65 < alike < 0.95
-    other = SimulatedRespondent(MANY, ObserverSpec(seed=9))
+    other = SimulatedRespondent(MANY, ObserverSpec(seed=9), WORDS)
     assert answers(other, 1) != answers(first, 1)
 
 
 def test_a_refusing_observer_claims_no_knowledge(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0))
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0), WORDS)
     assert says_known(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es") == 0
     assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())

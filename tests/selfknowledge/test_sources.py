@@ -63,7 +63,7 @@ def lines(path: Path, *rows: object) -> Path:
 
 
 def read(name: str, path: Path) -> list[sources.Row]:
-    return sources.of_rows(path, sources._SETS[name].layout)
+    return sources._SETS[name].of(path)
 
 
 def said(name: str, path: Path) -> str:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
-
-import polars as pl
+from typing import Any, get_args
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
@@ -53,9 +51,8 @@ class Item(ContractItem):
     """One question; ``questions`` and ``answers`` are by language, an empty tuple of answers: nothing is right.
 
     ``item_id`` is made of data set and source row, so the same in every language, draw and split. ``position`` is the place
-    in the order the items were drawn. ``question_id`` is what the source calls the question, or its row as text. No key:
-    TriviaQA has questions twice, under one id, which are no independent trials. ``event_id`` ties questions about the same
-    thing together. What a source does not say is empty.
+    in the order the items were drawn. ``question_id`` is what the source calls the question: TriviaQA has some twice, under
+    one id. ``event_id`` ties questions about the same thing together. What a source does not say is empty.
     """
 
     split: str
@@ -98,50 +95,45 @@ def asked(items: Iterable[Item], condition: str) -> list[Item]:
 
 
 # --- from rows to items -------------------------------------------------------------------------------------------------
-class Part(NamedTuple):
-    """The rows of one source; ``label`` is a part of the item ids where a data set has several sources."""
-
-    source: str
-    rows: Sequence[Row]
-    label: str = ""
+_LABELS = {
+    "trivia_qa_train": "train-",
+    "trivia_qa": "validation-",
+}  # in item ids, where a set has several sources
+Parts = Mapping[str, Sequence[Row]]  # the rows of each source
 
 
 def split_of(dataset: Dataset, named: str | None) -> str:
-    """Return the part a study asks; StudyError where there is none such, or its answers are not published."""
+    """Return the part a study asks; StudyError where there is none such."""
     parts = PARTS[dataset]
     if named is None or named in parts:
         return named or next(iter(parts))
-    unpublished = dataset == "trivia_qa" and named == "test"
-    why = "the answers of this part are not published, so nothing could be right; " if unpublished else ""
-    raise StudyError(f'selfknowledge: {dataset} has no split "{named}"; {why}there are: {", ".join(parts)}')
+    why = f"there are {', '.join(parts)}: of others nothing, or not the answers, is published"
+    raise StudyError(f'selfknowledge: {dataset} has no split "{named}"; {why}')
 
 
 def sample_rows() -> list[Row]:
     """Return the facts that ship with the package."""
-    return sources.of_rows(_sample_file(), sources.OURS)
+    return sources.of_rows(_sample_file(), lambda row, number: dict(row))
 
 
 def _sample_file() -> Path:
     return shipped("data", "selfknowledge", "sample", "facts.jsonl")
 
 
-def parts_of(benchmark: Any) -> list[Part]:
+def parts_of(benchmark: Any) -> Parts:
     """Return the sources the study's questions are read from, verified."""
     home, dataset, split = benchmark.context.home, benchmark.settings.dataset, benchmark.split
     if dataset == SAMPLE:
-        return [Part(SAMPLE, sample_rows())]
-    labels = {"trivia_qa_train": "train", "trivia_qa": "validation"}
-    return [Part(name, sources.load(home, name), labels.get(name, "")) for name in PARTS[dataset][split]]
+        return {SAMPLE: sample_rows()}
+    return {name: sources.load(home, name) for name in PARTS[dataset][split]}
 
 
-def build(
-    parts: Sequence[Part], dataset: str, split: str, *, limit: int | None = None, seed: int = 0
-) -> list[Item]:
+def build(parts: Parts, dataset: str, split: str, *, limit: int | None = None, seed: int = 0) -> list[Item]:
     """Return the items of ``split``, at most ``limit``, in the order in which they are drawn by ``seed``."""
     chosen = {
-        "-".join(filter(None, ("sk", dataset, part.label, f"{row.number:06d}"))): (part.source, row)
-        for part in parts
-        for row in select(part.rows, dataset, split)
+        f"sk-{dataset}-{_LABELS.get(source, '')}{row.number:06d}": (source, row)
+        for source, rows in parts.items()
+        for row in select(rows, dataset, split)
     }
     drawn = seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
     return [
@@ -187,29 +179,16 @@ def input_digests(benchmark: Any) -> object:
 def bring_sources(benchmark: Any, inputs: Inputs) -> Made:
     """Bring the questions the study asks home, verified."""
     origin = source_files.brought(sources.SOURCES, benchmark)
-    parts = parts_of(benchmark)
-    rows = [row for part in parts for row in part.rows]
-    first = [
-        {"question": next(iter(row.questions.values())), "answers": " | ".join(next(iter(row.answers.values()))[:3])}
-        for row in rows[:5]
-    ]  # fmt: skip
+    rows = [row for part in parts_of(benchmark).values() for row in part]
     without = sum(not any(row.answers.values()) for row in rows)
-    return Made(
-        frame=pl.DataFrame(first), facts={"rows": len(rows), "unanswerable": without, "origin": origin}
-    )
+    return Made(facts={"rows": len(rows), "unanswerable": without, "origin": origin})
 
 
 def make_items(benchmark: Any, inputs: Inputs) -> Made:
     """Build the items the study asks."""
     settings, split = benchmark.settings, benchmark.split
-    items = build(
-        parts_of(benchmark), settings.dataset, split, limit=settings.limit, seed=benchmark.context.seed
-    )
-    for language in settings.languages:
-        if not any(item.question(language) for item in items):
-            raise StudyError(
-                f'selfknowledge: {settings.dataset} has no question in "{language}"; leave it out'
-            )
+    drawn = {"limit": settings.limit, "seed": benchmark.context.seed}
+    items = build(parts_of(benchmark), settings.dataset, split, **drawn)
     without = sum(not any(accepted for _, accepted in item.answers) for item in items)
     facts = {"dataset": settings.dataset, "split": split, "items": len(items), "unanswerable": without}
     mostly = Checked(10 * without <= len(items), {"without an answer": without})

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -44,11 +45,7 @@ BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
 #: What is counted of a response: 0, 1 or nothing. ``knew``: right when asked for the answer, of a question asked once.
-CODED = (
-    "correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned",
-)  # fmt: skip
-
-
+CODED = ("correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned")
 STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
 REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
 ABSTENTION = Detection(("knew", 0), ("abstained", 1))
@@ -65,19 +62,13 @@ def d_or_c(name: str, cells: Floats) -> Floats:
     return np.where((right > 0) & (wrong > 0), made, np.nan)
 
 
-_METHODS = {
-    "d": "log-linear, item bootstrap", "c": "log-linear, item bootstrap", "clip": f"clip {CLIP:g}, item bootstrap",
-}  # fmt: skip
-
-
 def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
     """Return ``d``, ``c`` or ``clip`` of a table, resampled."""
 
     def compute(group: Group) -> Estimate:
         weights = rule.weights(group.counts)
-        cells = group.counts.totals @ weights
-        n_items = group.counts.patterns.n_items
-        return of_table(name, cells, n_items, lambda: weights.T @ group.draws.T)
+        cells, n_items = group.counts.totals @ weights, group.counts.patterns.n_items
+        return _of_table(name, cells, n_items, lambda: weights.T @ group.draws.T)
 
     return Resting(compute, rule.where())
 
@@ -87,37 +78,32 @@ def undefined(right: float, wrong: float) -> str | None:
     return NO_ITEMS if not right + wrong else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
 
 
-def of_table(name: str, cells: Floats, n_items: int, drawn: Callable[[], Floats]) -> Estimate:
+def _of_table(name: str, cells: Floats, n_items: int, drawn: Callable[[], Floats]) -> Estimate:
     """Return ``d``, ``c`` or ``clip`` of hits, misses, false alarms and rejections of ``n_items`` items."""
     hits, misses, alarms, rejections = (float(each) for each in cells)
-    n, method = round(sum(cells)), _METHODS[name]
+    rates = f"clip {CLIP:g}" if name == "clip" else "log-linear"
+    n, method = round(sum(cells)), f"{rates}, item bootstrap"
     if (why := undefined(hits + misses, alarms + rejections)) is not None:
         return unavailable(n, method, why)
     value = float(d_or_c(name, cells[:, None])[0])
     # Such a d′ rests on the half item that was added, or on the clip: its status says which.
     extreme = 0 in (hits, misses, alarms, rejections)
     if name == "clip" and extreme:
-        return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
+        return Estimate(value, None, None, n, rates, BY_CLIP)
     if n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     found = resampling.from_draws(value, d_or_c(name, drawn()), n, method, kind="widened")
-    return _widened(name, found, cells) if extreme and name != "clip" else found
-
-
-def _widened(name: str, found: Estimate, cells: Floats) -> Estimate:
-    """Return the estimate with the delta method's interval where that reaches further.
-
-    What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only. The status says so.
-    """
-    made = type1_from_table(*cells, "loglinear")  # type: ignore[call-arg]
-    value = float((made.d if name == "d" else made.c)[0])
+    if not extreme:
+        return found
+    # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of
+    # the delta method counts where it reaches further.
+    made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
     sem = float(np.sqrt((made.var_d if name == "d" else made.var_c)[0]))
     low, high = (value + side * resampling.Z95 * sem for side in (-1, 1))
-    return replace(
-        found, low=low if found.low is None else min(low, found.low),
-        high=high if found.high is None else max(high, found.high), sem=max(sem, found.sem or 0.0),
-        method="log-linear, item bootstrap or delta, the wider", status=BY_CORRECTION,
-    )  # fmt: skip
+    if found.low is not None and found.high is not None:
+        low, high = min(low, found.low), max(high, found.high)
+    sem, method = max(sem, found.sem or 0.0), f"{method} or delta, the wider"
+    return replace(found, low=low, high=high, sem=sem, method=method, status=BY_CORRECTION)
 
 
 def _invalid_share(group: Group) -> Estimate:
@@ -138,12 +124,7 @@ def _m(
     return Measure(name, label, compute, higher_is_better=better, words=words, **how)
 
 
-def _d(
-    name: str, label: str, compute: Compute, words: str, better: bool | None = True, **more: Any
-) -> Measure:
-    return _m(name, label, compute, words, better, unit=Unit.SD, range=(None, None), **more)
-
-
+_d = partial(_m, unit=Unit.SD, range=(None, None))
 _ALL, _YES, _RIGHT = (0, 1, 2, 3), (0, 2), (0, 1)
 _HITS = HitRate("false_alarm_rate", "d_type2", "c_type2")
 _ABSTAINED: Any = HitRate("abstain_false_alarms", "abstain_d", "abstain_c")
@@ -239,6 +220,5 @@ def _points(group: Group) -> Iterator[tuple[object, ...]]:
             yield name, place, float(edge), float(density[place]), None, int(number[place])
 
 
-CURVES = Table(
-    "curves", Curve, None, "Points of the type-2 ROC and densities of confidence.", of_group=_curves
-)
+_ABOUT = "Points of the type-2 ROC and densities of confidence."
+CURVES = Table("curves", Curve, None, _ABOUT, of_group=_curves)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Message
@@ -31,19 +31,9 @@ DIRECT, META = "direct", "meta"
 STEPS = (DIRECT, META, IDK, PRECEDED)
 PLACE = "{question}"
 #: What the prompts ask for by language: the word that says yes and the word that says no.
-YES_NO: Mapping[str, tuple[str, str]] = {
-    "en": ("Yes", "No"),
-    "zh": ("是", "否"),
-    "ko": ("예", "아니요"),
-    "es": ("Sí", "No"),
-}
+YES_NO = {"en": ("Yes", "No"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("Sí", "No")}
 #: How the prompts ask to abstain, by language: the words a text of the step must name.
-ABSTENTIONS = {
-    "en": "I don't know",
-    "zh": "我不知道",
-    "ko": "모르겠습니다",
-    "es": "No lo sé",
-}
+ABSTENTIONS = {"en": "I don't know", "zh": "我不知道", "ko": "모르겠습니다", "es": "No lo sé"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +60,7 @@ class Wording:
 
 
 def condition_steps(condition: str) -> tuple[str, ...]:
-    """Return the steps asked under ``condition``; raise `StudyError` for one there is not."""
-    if condition not in LANGUAGE_OF:
-        raise StudyError(
-            f"selfknowledge: unknown condition {condition!r}{suggestion(condition, LANGUAGE_OF)}"
-        )
+    """Return the steps asked under ``condition``."""
     if condition == PRECEDED:
         return (PRECEDED,)
     return (IDK,) if asked_once(condition) else (DIRECT, META)
@@ -86,12 +72,10 @@ def asked_once(condition: str) -> bool:
 
 
 def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
-    """Return the one message of a step; raise `StudyError` where it is not asked under ``condition``."""
-    language = LANGUAGE_OF[condition] if step in condition_steps(condition) else None
-    question = None if language is None else item.question(language)
-    if language is None or question is None:
-        raise StudyError(f"selfknowledge: item {item.item_id} is not asked for {step!r} under {condition!r}")
-    return (Message("user", wording.template(language, step).replace(PLACE, question)),)
+    """Return the one message of a step."""
+    language = LANGUAGE_OF[condition]
+    text = wording.template(language, step).replace(PLACE, dict(item.questions)[language])
+    return (Message("user", text),)
 
 
 def reference_wording(home: Home) -> Wording:
@@ -104,9 +88,7 @@ def reference_wording(home: Home) -> Wording:
 def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording, or one in which a TOML file's texts replace those shipped.
 
-    The file has ``id``, and a table of texts for each language. StudyError, naming file, key and value, for a file that
-    cannot be read, an unknown key, a text without exactly one ``{question}``, and one that does not name the words its
-    answers are read by.
+    The file has ``id``, and a table of texts for each language. StudyError names file, key and what is wrong.
     """
     found = Wording("", {})
     for file in [shipped("data", "selfknowledge", "prompts.toml"), *([path] if path else [])]:

@@ -52,10 +52,16 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
 HALF = 0.005  # what two printed decimals hide
 _GRID = 20_001  # so fine that no two solutions fall between neighbours
 _Printed = Mapping[str, float | str]
-_ONCE = "one training run, no other seed is reported"
 _PERCENT = (
-    "raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr", "idk_accuracy", "idk_alignment", "all_alignment",
-)  # fmt: skip
+    "raw_alignment",
+    "accuracy",
+    "yes_ratio",
+    "yfr",
+    "nfr",
+    "idk_accuracy",
+    "idk_alignment",
+    "all_alignment",
+)
 
 
 def folder() -> Path:
@@ -128,15 +134,12 @@ def values() -> pl.DataFrame:
     """Return the printed numbers in the names and units of the board, each once."""
     given = tables_of(folder())
     only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}  # table 1 has their other rows
-    parts = [
-        given[stem].filter(pl.col("variant").is_in(only.get(stem, [*VARIANTS])))
-        for stem in ABOUT
-        if stem.startswith("table")
-    ]
-    named = ("place", "dataset", "condition", "model", "variant")
+    named = [stem for stem in ABOUT if stem.startswith("table")]
+    parts = [given[stem].filter(pl.col("variant").is_in(only.get(stem, [*VARIANTS]))) for stem in named]
+    about = ("place", "dataset", "condition", "model", "variant")
     tables = pl.concat(parts, how="diagonal_relaxed")
     shares = [(pl.col(f"{name}_pct") / 100).round(6).alias(name) for name in _PERCENT]
-    wide = tables.select(*named, pl.col("d_prime").alias("d_type2_reference"), *shares)
+    wide = tables.select(*about, pl.col("d_prime").alias("d_type2_reference"), *shares)
     areas = given["figure_2"].rename({"original_auc": "original", "esma_auc": "esma"})
     drawn = long(areas, ["original", "esma"]).rename({"measure": "variant"})
     printed = long(wide, ["d_type2_reference", *_PERCENT])
@@ -212,63 +215,33 @@ def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
 
 
 # --- what the paper leads with ------------------------------------------------------------------------------------------
+_LEADS = (
+    ("training raises what a model knows of its knowledge", "table_1", "d_prime"),
+    ("training does not cost accuracy", "table_1", "accuracy_pct"),
+    ("the gain carries over to other data sets", "table_6", "d_prime"),
+    ("on other data sets a yes fits the answer more often", "table_6", "raw_alignment_pct"),
+    ("the gain carries over to other languages", "table_7", "d_prime"),
+)
+
+
 def ledger(data: Path) -> pl.DataFrame:
-    """Return one row per headline claim, from the tables in ``data``."""
-    given = tables_of(data)
-    return shared.ledger([*_gained(given), _tenth(given)])
-
-
-def _changes(table: pl.DataFrame, measure: str) -> list[float]:
-    """Return how much training adds in each row that is printed before and after."""
-    key = ["model", "dataset", "condition"]
-    before, after = (table.filter(variant=name).select(*key, measure) for name in ("original", "esma"))
-    both = after.join(before, on=key, suffix="_before", maintain_order="left")
-    scale = 0.01 if measure.endswith("_pct") else 1.0
-    return [gain * scale for gain in (both[measure] - both[f"{measure}_before"]).to_list()]
-
-
-def _gained(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
-    """Yield what training changes on the questions it is about, on others, and in other languages."""
-    asked, null = f"table 1, {QUESTIONS['trivia_qa']:,} questions", "0 without an effect"
-    elsewhere, areas = "table 6, three sizes × three data sets", given["figure_2"]
-    d, aligned, right = "d_prime", "raw_alignment_pct", "accuracy_pct"
-    rows: tuple[tuple[str, str, str, list[float]], ...] = (
-        (asked, "training raises what a model knows of its knowledge", "d_prime over 5 models",
-         _changes(given["table_1"], d)),
-        (asked, "training does not cost accuracy", "accuracy over 5 models", _changes(given["table_1"], right)),
-        ("figure 2", "confidence, too, separates right from wrong better", "AUROC2 over three models",
-         (areas["esma_auc"] - areas["original_auc"]).to_list()),
-        (elsewhere, "the gain carries over to other data sets", "d_prime", _changes(given["table_6"], d)),
-        (elsewhere, "on other data sets a yes fits the answer more often", "raw_alignment",
-         _changes(given["table_6"], aligned)),
-        ("table 7, three languages", "the gain carries over to other languages", "d_prime", _changes(given["table_7"], d)),
-    )  # fmt: skip
-    for subject, text, what, found in rows:
-        value, low, high = shared.mean_of(found)
-        cost = "cost" in text
-        verdict = (FAILS if high < 0 else HOLDS) if cost else above(low, high)
-        note = f"up in {sum(gain > 0 for gain in found)} of {len(found)}"
-        if subject == asked:
-            note += f"; {_ONCE}"
-        if subject.startswith("table 7"):
-            more = sum(gain > 0 for gain in _changes(given["table_7"], aligned))
-            note += f", alignment in {more}; at most a tenth of answers is right"
-        expected = "0 if nothing but self-knowledge changes" if cost else null
-        method = f"mean change of {what}, Student's t"
-        yield claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, note=note)
-
-
-def _tenth(given: Mapping[str, pl.DataFrame]) -> Row:
-    """Return the share of the gain by a tenth of the weights."""
-    ends = dict(given["table_1"].filter(model=SMALL).select("variant", "d_prime").iter_rows())
-    told = dict(given["claims"].filter(subject="top 10 %").select("quantity", "value").iter_rows())
-    share = (told["d_prime"] - ends["original"]) / (ends["esma"] - ends["original"])
-    stated = told["share_of_gain_pct"] / 100
-    return claim(
-        "text and table 1", "a tenth of the changed weights carries most of the gain", "share of the gain in d_prime",
-        HOLDS if share >= stated else FAILS, share, published=stated,
-        expected="0.1 if every weight carried as much", note="more than a tenth, and less than the text says",
-    )  # fmt: skip
+    """Return one row per headline claim: the mean change by training over the rows printed before and after."""
+    given, made = tables_of(data), []
+    for text, stem, measure in _LEADS:
+        key = ["model", "dataset", "condition"]
+        before, after = (
+            given[stem].filter(variant=each).select(*key, measure) for each in ("original", "esma")
+        )
+        both = after.join(before, on=key, suffix="_before")
+        gains = (both[measure] - both[f"{measure}_before"]) * (0.01 if measure.endswith("_pct") else 1.0)
+        value, low, high = shared.mean_of(gains.to_list())
+        # What must not fall holds unless it does.
+        verdict = above(low, high) if measure != "accuracy_pct" else FAILS if high < 0 else HOLDS
+        made.append(claim(
+            stem.replace("_", " "), text, f"mean change of {measure}, Student's t", verdict, value, low=low, high=high,
+            expected="0 without an effect", note=f"up in {(gains > 0).sum()} of {len(gains)}, each trained once",
+        ))  # fmt: skip
+    return shared.ledger(made)
 
 
 def claims() -> pl.DataFrame:

@@ -93,18 +93,13 @@ def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default
 
 # --- how sure a yes is --------------------------------------------------------------------------------------------------
 # Spellings of yes and of no besides those of the prompts and of English.
-_SPELLINGS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "ko": (("네",), ("아니오",)),
-    "es": (("Si",), ()),
-}
+_SPELLINGS = {"ko": (("네",), ("아니오",)), "es": (("Si",), ())}
 
 
 def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float | None:
-    """Return D = P(yes) / (P(yes) + P(no)), 0 to 1, at the token that says ``yes``, 1 or 0; None without such a token.
-
-    Published values use two logits of one forward pass; providers list the most likely tokens only, each spelling on its
-    own. Spellings of one word are added up; a word that the provider does not list is given the most it can have.
-    """
+    """Return D = P(yes) / (P(yes) + P(no)), 0 to 1, at the token that says ``yes``, 1 or 0; None without such a token."""
+    # Published values use two logits of one forward pass; providers list the most likely tokens only, each spelling on its
+    # own: spellings of one word are added up, a word that is not listed is given the most it can have.
     token = next((each for each in tokens if bare(each.token)), None)
     if token is None or yes is None:
         return None
@@ -210,11 +205,8 @@ def read_response(
 def _kept(calls: Calls, step: str) -> tuple[str | None, Flag]:
     """Return the text of a reply, and whether it was cut."""
     call = calls.get(step)
-    return (
-        (None, None)
-        if call is None or call.status == "failed"
-        else (call.text, int(call.status == "truncated"))
-    )
+    kept = call is not None and call.status != "failed"
+    return (call.text, int(call.status == "truncated")) if call and kept else (None, None)
 
 
 def _read_meta(response: Response, calls: Calls) -> Reading:
@@ -305,8 +297,7 @@ def _accepted(row: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 @cache
 def _facts() -> Mapping[str, Item]:
-    part = of_items.Part(of_items.SAMPLE, of_items.sample_rows())
-    made = of_items.build([part], of_items.SAMPLE, "all")
+    made = of_items.build({of_items.SAMPLE: of_items.sample_rows()}, of_items.SAMPLE, "all")
     return {name: item for item in made for name in (item.item_id, item.question_id)}
 
 
@@ -319,33 +310,15 @@ class Rows(RowRules):
 
     condition = DUAL
     own: ClassVar = {
-        "answer": (
-            "answer",
-            "model_answer",
-            "prediction",
-            "predicted",
-            "pred",
-            "keywords",
-            "extracted_answer",
-        ),
+        "answer": ("answer", "model_answer", "prediction", "predicted", "pred", "keywords", "extracted_answer"),
         "knows": ("knows", "known", "knows_answer", "self_knowledge", "yes_no"),
-    }
+    }  # fmt: skip
     made_by: ClassVar = {"answer": DIRECT, "knows": META}
     usual: ClassVar = {
-        step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
-        for step in (DIRECT, META, IDK)
-    } | {
-        "key": (
-            "key",
-            "gold",
-            "gold_answer",
-            "answers",
-            "aliases",
-            "correct_answer",
-            "ground_truth",
-            "target",
-        )
-    }
+        **{step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
+           for step in (DIRECT, META, IDK)},
+        "key": ("key", "gold", "gold_answer", "answers", "aliases", "correct_answer", "ground_truth", "target"),
+    }  # fmt: skip
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question in every language."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from markupsafe import Markup
 
@@ -76,28 +77,29 @@ _D = "Published matching: an accepted answer is any part of the reply; published
 _ONCE = "Signal are the questions that the model did not know when asked for the answer: an abstention there is a hit."
 
 
+def _interval(one: exhibits.Own | None) -> object:
+    return one and pieces.interval(one.value, one.low, one.high, low_n=one.low_n)
+
+
 def own_table(home: Home, named: Mapping[str, str], where: str, said: str, soft: str) -> Markup:
     """Return a table per world of the study's values of the ``named`` measures; ``soft`` explains them."""
     made = pieces.paragraph(soft, "soft")
     for title, groups in (worlds := exhibits.own(home, _NAME, named, where)).items():
         body = [
-            (model, condition, *(
-                pieces.interval(one.value, one.low, one.high, low_n=one.low_n) if (one := found.get(name)) else None
-                for name in named
-            ))
+            (model, condition, *(_interval(found.get(name)) for name in named))
             for (model, _, condition), found in groups.items()
-        ]  # fmt: skip
+        ]
         made += pieces.table(("model", "condition", *named.values()), body, f"{title}: {said}")
     return made if worlds else made + pieces.paragraph(_NOTHING)
 
 
-def asked_once(home: Home, where: str = "not starts_with(condition, 'dual')") -> Markup:
-    """Return what changes where a model may abstain."""
-    return own_table(home, _ABSTAINS, where, "asked once", _ONCE)
+#: What changes where a model may abstain.
+asked_once = partial(own_table, named=_ABSTAINS, said="asked once", soft=_ONCE)
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------
 Pairs = list[tuple[float, float]]
+_ABOVE = "shares above every degree of yes, without intervals"
 MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 _CURVES = """
     select source, condition, model, curve, x, y, n from curves
@@ -115,21 +117,14 @@ def curves(home: Home) -> Markup:
             for _, _, model, curve, x, y, n in own:
                 series.setdefault(model, {}).setdefault(curve, []).append((x, y))
                 numbers |= {n} if curve in ("roc", "said") else set()
-            held = {
-                "n": pieces.counted(numbers),
-                "method": "shares above every degree of yes, without intervals",
-            }
+            n = pieces.counted(numbers)
             said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
-            rocs.append(pieces.figure(roc_figure(series), said, **held))
-            held["method"] = "histograms over bins of equal width"
-            graded = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()]
-            drawn = [
-                pieces.figure(
-                    density_figure(series[name], f"confidence of {name}, {condition}"),
-                    f"{name}, {condition}: D; each area is 1.", **held,
-                )
-                for name in graded[:MOST_DENSITIES]
-            ]  # fmt: skip
+            rocs.append(pieces.figure(roc_figure(series), said, n=n, method=_ABOVE))
+            graded, drawn = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()], []
+            for name in graded[:MOST_DENSITIES]:
+                density = density_figure(series[name], f"confidence of {name}, {condition}")
+                said = f"{name}, {condition}: D; each area is 1."
+                drawn.append(pieces.figure(density, said, n=n, method="histograms over bins of equal width"))
             if drawn:
                 about = f"{title}: densities of confidence, {condition}"
                 densities.append(pieces.folded(about, pieces.grid(drawn)))
@@ -176,12 +171,8 @@ _SHORT = (
     _percent("raw alignment", "raw_alignment", "raw_alignment"),
     _percent("accuracy", "accuracy", "accuracy"),
 )
-_LONG = (
-    *_SHORT,
-    _percent("yes", "yes_ratio", "yes_ratio"),
-    _percent("yeses that fail", "yfr", "yfr"),
-    _percent("noes that fail", "nfr", "nfr"),
-)
+_RATES = {"yes": "yes_ratio", "yeses that fail": "yfr", "noes that fail": "nfr"}
+_LONG = (*_SHORT, *(_percent(label, name, name) for label, name in _RATES.items()))
 _TWO = (
     _percent("accuracy asked twice", "dual_accuracy"),
     _percent("accuracy asked once", "idk_accuracy", "idk_accuracy"),
@@ -190,21 +181,14 @@ _TWO = (
 )
 
 
-def paper_table(
-    home: Home,
-    stem: str,
-    columns: _Columns,
-    keys: Mapping[str, str],
-    where: str,
-    key_of: Callable[[Key], tuple[str, ...]],
-) -> Markup:
+def paper_table(home: Home, stem: str, columns: _Columns, where: str, **more: Any) -> Markup:
     """Return a printed table with the study's own values next to it."""
     printed = []
     for row in exhibits.printed(_NAME, stem):
         size = f"Qwen2.5 {row['size']}" if row.get("size") else "not stated"
         printed.append({**row, "variant": _VARIANTS[row["variant"]], "size": size})
     found = exhibits.own(home, _NAME, [column.measure for column in columns], where)
-    return exhibits.tables(_NAME, found, printed, columns, keys=keys, key_of=key_of)
+    return exhibits.tables(_NAME, found, printed, columns, **more)
 
 
 def figure_2(home: Home) -> Markup:
@@ -251,7 +235,9 @@ SECTIONS = (
         partial(own_table, named=_TWICE, where="starts_with(condition, 'dual')", said="asked twice", soft=_D),
     ),
     Section("Type-2 ROC and confidence", curves),
-    Section("Asked once, with leave to abstain", asked_once),
+    Section(
+        "Asked once, with leave to abstain", partial(asked_once, where="not starts_with(condition, 'dual')")
+    ),
 )
 _TAUGHT = "values of trained models are next to the study's own only where the study trained one and asks it."
 _POINTS = (

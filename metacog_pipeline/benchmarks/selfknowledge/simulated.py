@@ -28,7 +28,6 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     YES_NO,
     Wording,
 )
-from metacog_pipeline.benchmarks.selfknowledge.prompts import load_wording as shipped_wording
 from metacog_pipeline.benchmarks.selfknowledge.rules import inclusion
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -71,14 +70,13 @@ class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the question, the step and ``sampling.seed``. It finds question and step by the text of
-    the user message; ``wording`` must be the one the messages are made with (None: the shipped one). A message it does not
-    know gets "I don't know".
+    the user message; ``wording`` must be the one the messages are made with. A message it does not know gets "I don't
+    know".
     """
 
-    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
         self.observer = observer
-        templates = (wording or shipped_wording()).templates
-        self._frames = [(*text.split(PLACE), *key) for key, text in templates.items()]
+        self._frames = [(*text.split(PLACE), *key) for key, text in wording.templates.items()]
         self._items: dict[tuple[str, str], Item] = {}
         self._answers: dict[str, list[str]] = {}
         for item in items:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from metacog_pipeline.benchmarks.selfknowledge.settings import Language
-from metacog_pipeline.errors import SourceError
+from metacog_pipeline.errors import SourceError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import parquet_bounds, source_files
 from metacog_pipeline.interchange.source_files import PinnedFile
@@ -50,19 +50,15 @@ class Row(BaseModel):
         return own | {name: each for name, each in more.items() if each}
 
 
-def of_rows(path: Path, layout: Layout) -> list[Row]:
+def of_rows(path: Path, read: Reader, within: tuple[str, ...] = ()) -> list[Row]:
     """Return the questions of a file in the order of its rows; SourceError names file, row and fault."""
     found, seen = [], dict[str, str]()
-    for number, line in enumerate(_lines(path, layout)):
+    for number, line in enumerate(_lines(path, within)):
         try:
-            own = layout.read(line.row, number)
+            own = read(line.row, number)
             row = None if own is None else Row(number=number, **own)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise SourceError(f"{line.where}: {why}; correct or replace the file") from None
         except (LookupError, TypeError, AttributeError, ValueError) as error:
-            why = f"not a row of this set ({type(error).__name__}: {error})"
+            why = f"not a row of this set ({type(error).__name__}: {one_line(str(error), 200)})"
             raise SourceError(f"{line.where}: {why}; correct or replace the file") from None
         if row is not None:
             asked = "\n".join(row.questions.values())
@@ -75,21 +71,13 @@ def of_rows(path: Path, layout: Layout) -> list[Row]:
     return found
 
 
-class Layout(NamedTuple):
-    """How a set is published: ``read(row, number)`` returns the fields of a `Row`, None for one that is left out."""
-
-    read: Callable[[Mapping[str, Any], int], dict[str, Any] | None]
-    columns: tuple[str, ...]
-    within: tuple[str, ...] = ()
-
-
-def _lines(path: Path, layout: Layout) -> Sequence[Line]:
+def _lines(path: Path, within: tuple[str, ...]) -> Sequence[Line]:
     data = read_bytes(path, MAX_BYTES)
     # By its first bytes: publishers keep the same set as Parquet and as JSON Lines, and copies are renamed.
     if not data.startswith(b"PAR1"):
-        return read_objects(path, layout.within, MAX_BYTES)
+        return read_objects(path, within, MAX_BYTES)
     try:
-        batches = parquet_bounds.batches(pa.py_buffer(data), layout.columns)
+        batches = parquet_bounds.batches(pa.py_buffer(data))
         rows = [row for batch in batches for row in batch.to_pylist()]
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise SourceError(f"{path}: not a readable Parquet file ({error}); replace it") from None
@@ -97,6 +85,8 @@ def _lines(path: Path, layout: Layout) -> Sequence[Line]:
 
 
 # --- the layouts --------------------------------------------------------------------------------------------------------
+#: Returns the fields of a `Row` of a published row and its number; None for one that is left out.
+Reader = Callable[[Mapping[str, Any], int], dict[str, Any] | None]
 _MKQA_KEYS: Mapping[Language, str] = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
 
 
@@ -128,32 +118,33 @@ def _fictional_qa(row: Mapping[str, Any], number: int) -> dict[str, Any] | None:
     return {**made, "event_id": row["event_id"]}
 
 
-OURS = Layout(lambda row, number: dict(row), ())
-_TRIVIA_QA = Layout(
-    lambda row, number: _english(row["question"], row["answer"]["aliases"], row["question_id"]),
-    ("question_id", "question", "answer"),
-)
-_NQ_OPEN = Layout(
-    lambda row, number: _english(row["question"], row["answer"], number), ("question", "answer")
-)
-_WEB_QUESTIONS = Layout(
-    lambda row, number: _english(row["qText"], row["answers"], row["qId"]), ("qId", "qText", "answers")
-)
-_FREEBASE_QA = Layout(_freebase_qa, (), ("Questions",))
-_MKQA = Layout(_mkqa, ("example_id", "query", "queries", "answers"))
-_FICTIONAL_QA = Layout(
-    _fictional_qa, ("question_id", "event_id", "question", "natural_answer", "duplicate_relationship")
-)
+def _trivia_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["question"], row["answer"]["aliases"], row["question_id"])
+
+
+def _nq_open(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["question"], row["answer"], number)
+
+
+def _web_questions(row: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return _english(row["qText"], row["answers"], row["qId"])
+
+
 _HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
 
 
 class _Set(NamedTuple):
-    layout: Layout
+    read: Reader
     rows: int
     place: str  # repository, revision and file
     names: str
     licence: str = "as its publisher says"
     digest: str | None = None  # of the questions, `content_digest`
+    within: tuple[str, ...] = ()
+
+    def of(self, path: Path) -> list[Row]:
+        """Return the questions of a file."""
+        return of_rows(path, self.read, self.within)
 
     def pinned(self, name: str) -> PinnedFile:
         repository, revision, file = self.place.split(" ")
@@ -166,7 +157,7 @@ class _Set(NamedTuple):
 
     def verified(self, name: str, path: Path) -> int:
         """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
-        rows = of_rows(path, self.layout)
+        rows = self.of(path)
         if len(rows) != self.rows:
             why = f"{len(rows)} questions, but source {name!r} has {self.rows}"
             raise SourceError(f"{path}: {why}; replace the file")
@@ -179,34 +170,34 @@ _TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.noc
 _NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
 _SETS: Mapping[str, _Set] = {
     # Joshi et al. 2017, without the evidence
-    "trivia_qa": _Set(_TRIVIA_QA, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
+    "trivia_qa": _Set(_trivia_qa, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
                       "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet"),
-    "trivia_qa_train": _Set(_TRIVIA_QA, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
+    "trivia_qa_train": _Set(_trivia_qa, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
                             "trivia_qa_train.parquet trivia_qa_train.jsonl train-00000-of-00001.parquet"),
     # Jiang, Wu and Jiang 2019
-    "freebase_qa": _Set(_FREEBASE_QA, 3_996,
+    "freebase_qa": _Set(_freebase_qa, 3_996,
                         "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
-                        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0"),
+                        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0", None, ("Questions",)),
     # Lee, Chang and Toutanova 2019
-    "nq_open": _Set(_NQ_OPEN, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
+    "nq_open": _Set(_nq_open, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
                     "CC BY-SA 3.0", "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"),
     # Berant et al. 2013, as YodaQA's authors keep it
     "web_questions": _Set(
-        _WEB_QUESTIONS, 2_032,
+        _web_questions, 2_032,
         "brmson/dataset-factoid-webquestions 668890853388010fe6ae9a5eb035a7917b88933b main/test.json",
         "webquestions_test.jsonl web_questions.jsonl test.json", "CC BY 4.0",
         "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"),
     # Min et al. 2021
     "efficientqa": _Set(
-        _NQ_OPEN, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl",
+        _nq_open, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl",
         "NQ-open.efficientqa.dev.1.1.jsonl nq_efficientqa_dev_1.1.jsonl efficientqa.jsonl",
         "CC BY-SA 3.0", "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"),
     # Longpre, Lu and Daiber 2021
-    "mkqa": _Set(_MKQA, 10_000, "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz",
+    "mkqa": _Set(_mkqa, 10_000, "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz",
                  "mkqa.jsonl mkqa.parquet", "CC BY-SA 3.0"),
     # Kirchenbauer et al. 2025, questions that repeat another left out
     "fictional_qa": _Set(
-        _FICTIONAL_QA, 1_797,
+        _fictional_qa, 1_797,
         "tomg-group-umd/fictionalqa adad911d2518d62c4434ac590cc48d202f2aad83 fict_qa/train-00000-of-00001.parquet",
         "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet"),
 }  # fmt: skip
@@ -247,4 +238,4 @@ fetch = partial(source_files.fetch, SOURCES)
 
 def load(home: Home, name: str) -> list[Row]:
     """Return the questions of a kept source after checking it against its digest."""
-    return of_rows(SOURCES[name].load(home), _SETS[name].layout)
+    return _SETS[name].of(SOURCES[name].load(home))
