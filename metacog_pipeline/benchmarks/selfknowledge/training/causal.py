@@ -16,9 +16,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.local.loading import Loaded, open_folder
 
-_WHOLE = (
-    512 << 20
-)  # bytes; larger models are written in pieces, so that memory holds a copy of a piece, not of the model
+# Bytes; larger models are written in pieces, so that memory holds a copy of a piece, not of the model.
+_WHOLE = 512 << 20
 
 
 def open_model(folder: Path, device: str = "cpu", dtype: str = "auto") -> Loaded:

@@ -28,11 +28,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmarks.selfknowledge.training import grpo, sft, small
-from metacog_pipeline.benchmarks.selfknowledge.training.causal import (
-    CausalRecipe,
-    open_model,
-    require_model,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import CausalRecipe, open_model, require_model
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Generation, table_of
 from metacog_pipeline.benchmarks.selfknowledge.training.interview import Asking, Interview, measured
@@ -47,13 +43,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.questions import (
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.ray_engine import RayEngine
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import usual_alpha
-from metacog_pipeline.benchmarks.selfknowledge.training.run import (
-    CURVES,
-    LAST,
-    Plan,
-    other_run,
-    train,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.run import CURVES, LAST, Plan, other_run, train
 from metacog_pipeline.benchmarks.selfknowledge.training.settings import TrainingSection
 from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights, trainable
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
@@ -225,22 +215,11 @@ class Chain:
             self._place(
                 "grpo", {"base": self._digest(folder), "steps": section.grpo_steps, "of": digest(questions)}
             )
-            loaded = open_model(folder, section.device, section.dtype)
-            given = (
-                loaded,
-                questions,
-                self.asking,
-                section.grpo_steps,
-                self.seed,
-                self.folder / "grpo",
-                done,
-            )
-            made["grpo"] = grpo.grpo(*given)
+            loaded, to = open_model(folder, section.device, section.dtype), self.folder / "grpo"
+            made["grpo"] = grpo.grpo(loaded, questions, self.asking, section.grpo_steps, self.seed, to, done)
         digests = {name: self._digest(each) for name, each in made.items()}
-        facts: dict[str, int | float | str] = dict(digests) or {
-            "asked for": "no: sft_steps and grpo_steps are 0"
-        }
-        return StepResult(sha256_hex(canonical_json(digests))[:32], facts)
+        facts = digests or {"asked for": "no: sft_steps and grpo_steps are 0"}
+        return StepResult(sha256_hex(canonical_json(digests))[:32], {**facts})
 
     def make_patching(self, done: Progress = None) -> StepResult:
         """Measure the model that evolved with only the largest or smallest of its changes, on held-out questions."""
@@ -346,18 +325,11 @@ class Chain:
         settings = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if settings.get("wording") not in (None, "reference"):
             settings["wording"] = str(self.study.beside(Path(settings["wording"])))
-        same = {
-            "provider": "transformers",
-            "device": self.section.device.partition(":")[0],
-            "dtype": self.section.dtype,
-        }
-        whole = {
-            "study": {"name": f"{self.study.study.name}-trained", "seed": self.seed},
-            "benchmarks": {"selfknowledge": settings},
-            "models": [
-                {"name": name, "model": str(folder), **same} for name, folder in self.models().items()
-            ],
-        }
+        device, dtype = self.section.device.partition(":")[0], self.section.dtype
+        same = {"provider": "transformers", "device": device, "dtype": dtype}
+        models = [{"name": name, "model": str(folder), **same} for name, folder in self.models().items()]
+        study = {"name": f"{self.study.study.name}-trained", "seed": self.seed}
+        whole = {"study": study, "benchmarks": {"selfknowledge": settings}, "models": models}
         write_text(self.folder / "study.toml", toml_text(whole))
 
     def _digest(self, folder: Path) -> str:
@@ -368,10 +340,7 @@ class Chain:
             raise StudyError(f"{folder}: {what} is not there; run the steps before this one")
 
     def _beside(self, named: str) -> str:
-        if (
-            named in (small.QUESTIONS, small.HELD_OUT, small.TEACH, small.UNTAUGHT)
-            and self.section.model is None
-        ):
+        if self.section.model is None and named in small.FILES:
             return str(self.world / named)
         return named if named == "sample" else str(self.study.beside(Path(named)))
 

@@ -41,13 +41,7 @@ preset = "small"
 @click.command()
 @click.argument("step", type=click.Choice(["study", "toy", "preflight", *_STEPS]))
 @click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option(
-    "--set",
-    "changes",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A key of [training], in place of the file's.",
-)
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Replaces a key of [training].")
 @quiet_option
 @printing.json_option
 def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) -> None:

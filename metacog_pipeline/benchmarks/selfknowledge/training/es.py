@@ -24,9 +24,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training import rewards
 from metacog_pipeline.errors import MetacogError
 
 Floats = NDArray[np.float64]
-Positive = Annotated[
-    float, Field(ge=1e-12, le=1e3, strict=True)
-]  # weights have the size of 1: beyond this none is left
+# Weights have the size of 1: beyond this none is left.
+Positive = Annotated[float, Field(ge=1e-12, le=1e3, strict=True)]
 _TINY = 1e-8
 
 
@@ -42,9 +41,7 @@ class Settings(BaseModel):
     generations: int = Field(750, ge=0, le=10**9)
     reward: str = "joint"
     antithetic: bool = False  # individuals in pairs, noise added and subtracted
-    schedule: Literal["constant", "cosine"] = (
-        "constant"  # cosine: alpha falls to 0, which quiets the last weights
-    )
+    schedule: Literal["constant", "cosine"] = "constant"  # cosine: alpha falls to 0, which quiets the weights
     seed: int = Field(42, ge=-(2**63), lt=2**63)
 
     @model_validator(mode="after")

@@ -65,9 +65,7 @@ class Generation:
         """Return the end of a progress line."""
         d = estimates(self.counts, len(self.fitness))
         told = [f"reward {sum(self.fitness) / len(self.fitness):.3f}"]
-        told += [
-            f"{name} {shown(d[each])}" for name, each in (("accuracy", "accuracy"), ("yes", "yes_ratio"))
-        ]
+        told += [f"accuracy {shown(d['accuracy'])}", f"yes {shown(d['yes_ratio'])}"]
         told += [
             f"d′ {shown(d[D]) or d[D].status}",
             f"{len(set(self.fitness))} of {len(self.fitness)} differ",

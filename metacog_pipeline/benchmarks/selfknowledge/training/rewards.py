@@ -80,10 +80,8 @@ TABLES = {
 DPRIME = "dprime"
 #: Steps as published: with the step of the others, `meta` taught the model to be wrong and say no (Appendix B.1).
 ALPHA, ALPHA_META = 5e-4, 2e-4
-_MOST, _LEAST_SPREAD = (
-    1e6,
-    1e-6,
-)  # of four numbers: their size, and the distance of the largest to the smallest
+# Of four numbers: their size, and the distance of the largest to the smallest.
+_MOST, _LEAST_SPREAD = 1e6, 1e-6
 
 
 def usual_alpha(reward: str) -> float:

@@ -21,12 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metacog_pipeline.benchmarks.selfknowledge.training.es import (
-    Commit,
-    Individual,
-    Settings,
-    commit_of,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Individual, Settings, commit_of
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Generation, cause, curves
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts, together
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
@@ -49,9 +44,8 @@ class Plan:
     checkpoint_every: int = 60
     evaluate_every: int = 60
     patience: int = 5  # generations in a row without an update after which the run stops; 0: never
-    about: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what the run depends on besides settings and weights
+    # What the run depends on besides settings and weights.
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Stalled(MetacogError):
@@ -177,13 +171,11 @@ class _Run:
             shutil.rmtree(torn, ignore_errors=True)
         begin = max((k for k in checkpoints(self.folder) if k <= len(self.entries)), default=0)
         if begin:
-            found, logged = (
-                self.engine.load(checkpoint(self.folder, begin)),
-                self.entries[begin - 1][0].digest,
-            )
+            from_ = checkpoint(self.folder, begin)
+            found, logged = self.engine.load(from_), self.entries[begin - 1][0].digest
             if found != logged:
                 raise StoreError(
-                    f"{checkpoint(self.folder, begin)}: weights {found}, the log has {logged}: the files were changed; "
+                    f"{from_}: weights {found}, the log has {logged}: the files were changed; "
                     "remove the folder to replay the log instead"
                 )
         if self.entries[begin:]:

@@ -41,13 +41,13 @@ LAST = [
     for b in ("ton", "wick", "ley", "by", "field", "worth", "ham", "ford")
 ]
 CITIES = ["Zor" + a + b for a in "aeio" for b in "klmn"]
-QUESTIONS, HELD_OUT, TEACH, UNTAUGHT, MODEL = (
+FILES = QUESTIONS, HELD_OUT, TEACH, UNTAUGHT = (
     "questions.jsonl",
     "held_out.jsonl",
     "teach.jsonl",
     "untaught.jsonl",
-    "model",
 )
+MODEL = "model"
 
 
 def make_world(folder: Path, seed: int, done: Callable[[int], None] | None = None) -> None:
@@ -61,12 +61,7 @@ def make_world(folder: Path, seed: int, done: Callable[[int], None] | None = Non
     teach, untaught = split(fictional, 0.5, seed)
     loaded = world.train(done)
     with making_folder(folder) as temporary:
-        for name, each in (
-            (QUESTIONS, questions),
-            (HELD_OUT, held_out),
-            (TEACH, teach),
-            (UNTAUGHT, untaught),
-        ):
+        for name, each in zip(FILES, (questions, held_out, teach, untaught), strict=True):
             write_questions(temporary / name, each)
         for part in loaded:
             part.save_pretrained(temporary / MODEL)

@@ -24,9 +24,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Individual
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import replacing
 
-BLOCK = (
-    1 << 18
-)  # numbers drawn at once: 1 MiB, which stays in a processor's cache. Part of what a seed means.
+# Numbers drawn at once: 1 MiB, which stays in a processor's cache. Part of what a seed means.
+BLOCK = 1 << 18
 Named = Mapping[str, Tensor]
 
 
@@ -51,9 +50,8 @@ class Weights:
         self.device = next(iter(tensors.values())).device
         self._held = {name: _single(tensor, copy=True).view(-1) for name, tensor in tensors.items()}
         self.size = sum(map(len, self._held.values()))
-        self._digest: str | None = (
-            None  # of the master as it is: a run asks for it three times before it begins
-        )
+        # Of the master as it is: a run asks for it three times before it begins.
+        self._digest: str | None = None
 
     @torch.no_grad()
     def perturb(self, individual: Individual, sigma: float) -> None:

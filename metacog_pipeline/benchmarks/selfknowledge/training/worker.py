@@ -25,26 +25,15 @@ MASTER = "master.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Trainee:
-    """A model and what is done with it.
+    """A model and what is done with it."""
 
-    Attributes
-    ----------
-    tensors
-        Its trainable tensors by name; changed in place.
-    fitness
-        ``fitness(t)``: reward of the model as it is, on the questions of generation ``t``.
-    validate
-        ``validate(part, of)``: counts on part ``part`` of ``of`` of the held-out questions; None without such
-        questions.
-    save, read
-        Write a model folder; return the tensors of one by name.
-    """
-
-    tensors: Named
-    fitness: Callable[[int], Tried]
-    validate: Callable[[int, int], Counts] | None
-    save: Callable[[Path], None]
-    read: Callable[[Path], Named]
+    tensors: Named  # trainable, by name; changed in place
+    fitness: Callable[[int], Tried]  # reward of the model as it is, on the questions of a generation
+    validate: (
+        Callable[[int, int], Counts] | None
+    )  # counts on part k of n of the held-out questions, if there are any
+    save: Callable[[Path], None]  # writes a model folder
+    read: Callable[[Path], Named]  # returns the tensors of one
 
 
 class Recipe(Protocol):
