@@ -3,6 +3,8 @@ alike."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.weights import (
 from metacog_pipeline.errors import MetacogError, StoreError
 
 MASTER = "master.safetensors"
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 18  # of glibc's mallopt; bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,9 @@ class Worker:
 
     def __init__(self, recipe: Recipe) -> None:
         torch.set_num_threads(recipe.threads)
+        # Blocks of their own for activations: from a heap that is in pieces answers take a tenth of the model more.
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL("libc.so.6").mallopt(_MMAP_THRESHOLD, _LARGE)
         self.trainee = recipe.build()
         self.weights = Weights(self.trainee.tensors)
 
