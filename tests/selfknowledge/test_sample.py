@@ -13,7 +13,6 @@ from metacog_pipeline.benchmarks.selfknowledge.items import sample_rows
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "selfknowledge" / "sample"
 LANGUAGES = ("en", "zh", "ko", "es")
 HANGUL, HAN = re.compile(r"[\uac00-\ud7af]"), re.compile(r"[\u3400-\u9fff]")
-# Single characters that name an element and are hardly ever part of another word.
 
 
 def facts() -> list[dict[str, Any]]:

@@ -1,10 +1,5 @@
 """Tests between models, and between languages of a model.
 
-====================  ===============================================================================================
-``models_paired``     two models under one condition; Holm over the pairs of a measure
-``languages_paired``  two languages of one model; Holm over the pairs of a model and measure
-====================  ===============================================================================================
-
 Each test is on the questions that both sides answered, and says how many it leaves out. The item is the unit of chance,
 with all its runs; what is drawn together is drawn alike on both sides. Up to 12 items, p is that of all exchanges.
 Accuracy and AUROC2 of two models are compared as in all benchmarks (family ``confidence_models``). Simulated models never

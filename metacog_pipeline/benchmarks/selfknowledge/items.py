@@ -65,11 +65,6 @@ class Item(ContractItem):
     source: str = ""
     source_row: int = 0
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages it can be asked in."""
-        return tuple(language for language, _ in self.questions)
-
     def question(self, language: str = "en") -> str | None:
         """Return the question in ``language``; None where there is none."""
         return dict(self.questions).get(language)

@@ -1,13 +1,7 @@
 """The words a model is sent: one user message per step, each in a context of its own.
 
-===========  =======================================================================  ==============
-step         asks                                                                     languages
-===========  =======================================================================  ==============
-direct       for the answer, in keywords                                              en, zh, ko, es
-meta         whether the answer is known: yes if surely, no otherwise                 en, zh, ko, es
-idk          for the answer, or "I don't know"                                        en, zh, ko, es
-preceded     "Do you know the answer?", then the question alone (Appendix C)          en
-===========  =======================================================================  ==============
+``direct`` asks for the answer, in keywords; ``meta`` whether it is known: yes if surely, no otherwise; ``idk`` for the
+answer, or "I don't know"; ``preceded`` "Do you know the answer?", then the question (Appendix C, in English only).
 
 ``wording = "reference"`` takes the texts of the authors' file, which is fetched and never shipped. It has no ``idk`` in
 Chinese, Korean and Spanish.

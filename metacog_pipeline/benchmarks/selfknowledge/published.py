@@ -53,14 +53,8 @@ HALF = 0.005  # what two printed decimals hide
 _GRID = 20_001  # so fine that no two solutions fall between neighbours
 _Printed = Mapping[str, float | str]
 _PERCENT = (
-    "raw_alignment",
-    "accuracy",
-    "yes_ratio",
-    "yfr",
-    "nfr",
-    "idk_accuracy",
-    "idk_alignment",
-    "all_alignment",
+    *("raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr"),
+    *("idk_accuracy", "idk_alignment", "all_alignment"),
 )
 
 

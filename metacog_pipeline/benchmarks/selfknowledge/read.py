@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     asked_once,
     condition_steps,
 )
+from metacog_pipeline.benchmarks.selfknowledge.rules import Rule, YesNoRule
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, correctness, shown
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
@@ -76,7 +77,7 @@ def known(reading: Reading) -> Flag:
     return int(value == "yes") if value is not None else 0 if reading.status == "refused" else None
 
 
-def matches(text: str, accepted: Sequence[str], rule: rules.Rule = "entities") -> bool:
+def matches(text: str, accepted: Sequence[str], rule: Rule = "entities") -> bool:
     """Return whether the answer of ``text`` is one of ``accepted``."""
     if rule != "entities":
         return rules.RULES[rule](spoken(text), accepted)
@@ -84,7 +85,7 @@ def matches(text: str, accepted: Sequence[str], rule: rules.Rule = "entities") -
 
 
 @lru_cache(4_096)  # training reads tens of thousands of replies in every generation, most of them one word
-def says_known(text: str, language: str = "en", rule: rules.YesNoRule = "default") -> Flag:
+def says_known(text: str, language: str = "en", rule: YesNoRule = "default") -> Flag:
     """Return 1 or 0 for what ``text`` says to be known; None where it says neither."""
     if rule == "reference":
         return int(rules.says_yes(spoken(text), language))
@@ -165,13 +166,7 @@ class Response(contract.Response):
 
 
 def read_response(
-    item: Item,
-    condition: str,
-    calls: Calls,
-    *,
-    rule: rules.Rule,
-    yes_no: rules.YesNoRule,
-    wording: str | None,
+    item: Item, condition: str, calls: Calls, *, rule: Rule, yes_no: YesNoRule, wording: str | None
 ) -> Response:
     """Return the reading of ``calls``; ``wording`` is the digest of the texts asked."""
     language, steps = LANGUAGE_OF[condition], condition_steps(condition)
@@ -344,12 +339,12 @@ class Rows(RowRules):
 
     def agrees(self, item: Item, key: Any) -> bool:
         """Return whether the key names an accepted answer; where nothing is right, every key will do."""
-        accepted = [answer for language in item.languages for answer in item.accepted(language)]
+        accepted = [answer for _, each in item.answers for answer in each]
         return not accepted or has_words(str(key), accepted)
 
     def keyed(self, item: Item) -> str:
         """Return the first accepted answer."""
-        return next((answer for language in item.languages for answer in item.accepted(language)), "nothing")
+        return next((answer for _, each in item.answers for answer in each), "nothing")
 
 
 IMPORTER = importer_of(Rows)
