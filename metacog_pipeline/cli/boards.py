@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
+from metacog_pipeline.cli.options import opened, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
@@ -78,8 +78,7 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
 @click.argument("query", required=False)
 @study_option
 @printing.format_option(*FORMATS)
-@click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
-def sql(query: str | None, study_file: Path, form: Format, output: Path | None) -> None:
+def sql(query: str | None, study_file: Path, form: Format) -> None:
     """Run one read-only query on the leaderboard's DuckDB file.
 
     Without a query it is read from standard input. Prompts and replies, a row per call, are the table `transcripts`,
@@ -90,12 +89,7 @@ def sql(query: str | None, study_file: Path, form: Format, output: Path | None) 
         query = sys.stdin.read()
     if not query or not query.strip():
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
-    if output is None:
-        return click.echo(render(run_query(home, query), form), nl=False)
-    from metacog_pipeline.leaderboard.read import export_query
-
-    rows = export_query(home, query, output)
-    printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
+    click.echo(render(run_query(home, query), form), nl=False)
 
 
 @click.command()

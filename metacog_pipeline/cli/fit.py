@@ -10,8 +10,6 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
-from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.leaderboard.output import Format, Rows, render
 
 if TYPE_CHECKING:
@@ -45,11 +43,8 @@ def _column(name: str, says: str) -> Callable[[Any], Any]:
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posteriors.")
 @click.option("--preview", is_flag=True, help="Print what is taken for what, and fit nothing.")
 @printing.format_option(*FORMATS)
-@click.option("--out", "--output", "output", type=PATH, help="Write here instead; must not exist yet.")
 @quiet_option
-def fit(
-    file: Path | None, form: Format, output: Path | None, quiet: bool, preview: bool, **given: Any
-) -> None:
+def fit(file: Path | None, form: Format, quiet: bool, preview: bool, **given: Any) -> None:
     """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration.
 
     FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: stimulus and response (or right and
@@ -67,15 +62,9 @@ def fit(
         file, model = Path(by.pop()), True  # as in --group FILE
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
-    if output is not None and output.exists():
-        raise StudyError(f"{output}: exists already; choose another name")
     fitted = fit_table(file, _given(given, tuple(by)), given["seed"], model=model, preview=preview)
-    rows = Rows(fitted.columns, fitted.rows)
-    if output is not None and not preview:
-        _write(output, rows, form)
-        printing.say(rows=len(rows.rows), wrote=[str(output)])
-    elif not preview:
-        click.echo(render(rows, form), nl=False)
+    if not preview:
+        click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
     for number, why in fitted.rejected[:_SHOWN]:
         click.echo(f"{file.name}: line {number}: not used: {why}", err=True)
     for note in fitted.notes if preview or not quiet else ():
@@ -94,19 +83,3 @@ def _given(given: Mapping[str, Any], by: tuple[str, ...]) -> Given:
         words.setdefault(column.strip() if colon else "", []).append(rest)
     made = {column: parse_words(texts) for column, texts in words.items()}
     return Given(roles, by, made, parse_scale(given["scale"]), given["bins"], given["alternatives"])
-
-
-def _write(output: Path, rows: Rows, form: Format) -> None:
-    """Write what the ending of the file says, else the format."""
-    import polars as pl
-
-    ending: Any = output.suffix.lower().removeprefix(".")
-    try:
-        if ending == "parquet":
-            table = pl.DataFrame(rows.rows, list(rows.columns), orient="row", infer_schema_length=None)
-            with replacing(output) as unfinished:
-                table.write_parquet(unfinished)
-        else:
-            write_text(output, render(rows, ending if ending in FORMATS else form))
-    except OSError as error:
-        raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None

@@ -14,7 +14,7 @@ import click
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, read_study
-from metacog_pipeline.errors import SourceError, StudyError, suggestion
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import MOST_DOLLARS
 from metacog_pipeline.progress import ProgressLine, style_for
@@ -159,7 +159,6 @@ def _write(path: Path, text: str) -> None:
 @click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
 @click.option("--offline", is_flag=True, help="Ask no model and connect to nothing.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
-@click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
 @click.option("--from", "folder", type=PATH, help="With --fetch and --bundle: data sets from this folder.")
 @click.option("--kept", is_flag=True, help="Check instead that all that the study keeps is what was kept.")
 @click.option("--repair", is_flag=True, help="With --kept: put damaged files aside; a run makes them again.")
@@ -194,7 +193,7 @@ def doctor(study_file: Path | None, **chosen: Any) -> None:
         return check_kept(study_file, chosen["repair"])
     study = read_study(study_file)
     if chosen["fetch"]:
-        return _fetch(study, chosen["names"], chosen["folder"])
+        return _fetch(study, chosen["folder"])
     _examine(study, chosen["offline"])
 
 
@@ -202,8 +201,8 @@ def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> Non
     """Refuse options that have no meaning with the others."""
     if (study_file is None) == (chosen["bundle"] is None):
         raise click.UsageError("give the STUDY to check, or --bundle FILE; one of them")
-    needs = {"names": ("fetch",), "folder": ("fetch", "bundle"), "repair": ("kept",), "target": ("bundle",)}
-    options = {"names": "--source", "folder": "--from", "repair": "--repair", "target": "--to"}
+    needs = {"folder": ("fetch", "bundle"), "repair": ("kept",), "target": ("bundle",)}
+    options = {"folder": "--from", "repair": "--repair", "target": "--to"}
     for name, others in needs.items():
         if chosen[name] and not any(chosen[each] for each in others):
             raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} with it")
@@ -229,7 +228,7 @@ def _examine(study: Study, offline: bool) -> NoReturn:
     sys.exit(exit_code(found))
 
 
-def _fetch(study: Study, names: tuple[str, ...], folder: Path | None) -> None:
+def _fetch(study: Study, folder: Path | None) -> None:
     from metacog_pipeline.benchmark.bound import enabled
 
     study.prepare()
@@ -239,15 +238,11 @@ def _fetch(study: Study, names: tuple[str, ...], folder: Path | None) -> None:
         line = lines.setdefault(name, ProgressLine(f"{name} (bytes)", total or 0, style_for(quiet=False)))
         line.update(done)
 
-    sources = {source.name: source for each in enabled(study) for source in each.sources}
-    if unknown := [name for name in names if name not in sources]:
-        known = f"there are: {', '.join(sorted(sources))}" if sources else "it fetches none"
-        near = suggestion(unknown[0], sources)
-        raise SourceError(f'"{unknown[0]}": no data set of this study{near}; {known}')
-    wanted = names or [name for each in enabled(study) for name in each.needed_sources()]
     printing.say(sources=[])
-    for name in wanted:
-        found = sources[name].fetch(study.home, folder=folder, progress=show)
+    needed = {name for each in enabled(study) for name in each.needed_sources()}
+    wanted = [source for each in enabled(study) for source in each.sources if source.name in needed]
+    for source in wanted:
+        found = source.fetch(study.home, folder=folder, progress=show)
         row = {"name": found.name, "rows": found.rows, "origin": str(found.origin)}
         printing.say(f"{found.name}: {found.rows} rows from {found.origin}", sources=[row])
     if not wanted:

@@ -6,16 +6,15 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
-from metacog_pipeline.files import replacing, shipped, write_text
-from metacog_pipeline.home import FOLDERS, KEPT, Home
+from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import attach, open_database, text
-from metacog_pipeline.leaderboard.output import Rows, to_csv, to_json, unique
+from metacog_pipeline.leaderboard.output import Rows, unique
 from metacog_pipeline.scoring import verdict
 from metacog_pipeline.storage.read_only import add_files, dataset, require_reading, seal
 
@@ -83,29 +82,6 @@ def query_table(home: Home, sql: str) -> pa.Table:
     Repeated names are numbered. StudyError where a column holds intervals or unions, which fit no frame.
     """
     return _queried(home, sql, _arrow)
-
-
-def export_query(home: Home, sql: str, target: Path) -> int:
-    """Write what ``sql`` answers to a ``.parquet``, ``.csv`` or ``.json`` file, and return the number of rows."""
-    kind = target.suffix.lower()
-    if kind not in (".parquet", ".csv", ".json"):
-        raise StudyError(f"--output {target}: give a file that ends in .parquet, .csv, .json")
-    if any(target.resolve().is_relative_to((home / name).resolve()) for name in {*FOLDERS, *KEPT}):
-        raise StudyError(f"--output {target}: is a folder of the study; choose another place")
-    try:
-        if kind == ".parquet":
-            import pyarrow.parquet as pq
-
-            table = query_table(home, sql)
-            with replacing(target) as temporary:
-                pq.write_table(table, temporary)
-            return int(table.num_rows)
-        rows = run_query(home, sql)
-        write_text(target, to_csv(rows) if kind == ".csv" else to_json(rows))
-        return len(rows.rows)
-    except OSError as error:
-        why = error.strerror or error
-        raise StoreError(f"--output {target}: cannot be written ({why}); choose another place") from None
 
 
 def read_table(home: Home, sql: str) -> Rows:

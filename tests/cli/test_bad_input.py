@@ -66,7 +66,8 @@ def test_a_source_with_one_changed_byte(metacog, study, tmp_path, medqa):
     raw = gzip.decompress(medqa.read_bytes())
     place = raw.index(b"physician")
     (folder / "medqa_usmle_4opt_test.jsonl").write_bytes(raw[:place] + b"P" + raw[place + 1 :])
-    result = metacog("doctor", study, "--fetch", "--source", "medqa", "--from", folder)
+    edited(study, 'dataset = "sample"', 'dataset = "published"')
+    result = metacog("doctor", study, "--fetch", "--from", folder)
     result.refused_in_one_line("medqa_usmle_4opt_test.jsonl", "expected", "found")
     assert result.code == 3
     assert not list((study.parent / "home" / "sources").rglob("*.jsonl"))
@@ -77,9 +78,8 @@ def test_a_source_that_is_not_there(metacog, study, tmp_path):
     gone = metacog("doctor", study, "--fetch", "--from", tmp_path / "nowhere")
     gone.refused_in_one_line("nowhere", "no such folder")
     (tmp_path / "bare").mkdir()
-    bare = metacog("doctor", study, "--fetch", "--source", "medqa", "--from", tmp_path / "bare")
+    bare = metacog("doctor", study, "--fetch", "--from", tmp_path / "bare")
     bare.refused_in_one_line("medqa", "looked for")
-    metacog("doctor", study, "--fetch", "--source", "medqq").refused_in_one_line("medqq", "medqa")
 
 
 def answers(study: Path, text: str, name: str = "answers.csv") -> Path:

@@ -107,8 +107,6 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("sql --study study.toml from+detail.leaderboard", ('name leaderboard does not exist',)),
     ("sql --study study.toml select+modl+from+leaderboard", ('column "modl" not found', '"model"')),
     ("sql --study study.toml drop+table+leaderboard", ("DROP is not allowed", "give a SELECT")),
-    ("sql --study study.toml from+leaderboard --output a.txt", ("--output a.txt", ".parquet, .csv, .json")),
-    ("doctor study.toml --fetch --source medq", ('"medq": no data set', 'did you mean "medqa"', "are: medqa, metamedqa")),
     ("import metamedq f.csv --study study.toml --model theirs --run 1", ('"metamedq"', '"metamedqa"')),
     ("import metamedqa f.csv --study study.toml --model theirs --run 1", ("f.csv", "check the path")),
     ("import metamedqa ids.csv --study study.toml --model sim --run 1", ('"sim"', 'provider = "replay"')),

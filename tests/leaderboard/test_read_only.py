@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.leaderboard.read import connect, export_query, one_connection, query_table, run_query
+from metacog_pipeline.leaderboard.read import connect, one_connection, query_table, run_query
 from metacog_pipeline.storage.read_only import require_reading
 
 SECRET = "KEEP-OUT-OF-HERE"
@@ -316,20 +316,6 @@ def test_a_statement_that_is_nested_without_end_is_refused_in_one_line(place):
             run_query(place, sql)
         except StudyError as error:
             assert "\n" not in str(error)
-
-
-@pytest.mark.parametrize("name", ["transcripts", "ledger", "people", "items"])
-def test_an_answer_is_not_written_over_what_the_study_keeps(place, name):
-    for target in (
-        place / name / "x.csv",
-        place.path.parent / "home" / ".." / "home" / name / "a" / "x.parquet",
-    ):
-        with pytest.raises(StudyError, match="is a folder of the study"):
-            export_query(place, "select 1 as a", target)
-
-
-def test_an_answer_is_written_elsewhere(place, tmp_path):
-    assert export_query(place, "select 1 as a", tmp_path / "x.csv") == 1
 
 
 def test_a_damaged_file_that_is_named_is_one_line(place, tmp_path):
