@@ -110,7 +110,7 @@ def _guarded(
 
 def finished(benchmark: Bound, contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a contrast with corrected p, verdicts, intervals that agree with p, and the primary ones named."""
-    rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
+    rows = without_few(judged(contrast, rows), contrast.unit)
     return primary_named(benchmark, with_adjusted_intervals(rows, _spans(benchmark)))
 
 
@@ -162,22 +162,6 @@ def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
     return pl.DataFrame([(benchmark.name, *_VALUES(row)) for row in rows], schema=COMPARISON, orient="row")
 
 
-def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with p adjusted within their family and a verdict; as they are without a correction."""
-    if contrast.correction is None or rows.is_empty():
-        return rows
-    p = _corrected(contrast.correction, rows, contrast.within)
-    known = rows.with_columns(p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None))
-    made = known.with_columns(verdict=pl.when(pl.col("p_adjusted").is_not_null()).then(_VERDICT))
-    verdict = made["verdict"].to_numpy().copy()
-    low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
-    for measure, half_width in contrast.rope.items():
-        own = (rows["measure"] == measure).to_numpy() & ~np.isnan(p)
-        verdict[own] = verdicts(low[own], high[own], half_width, p[own] < LEVEL)
-        verdict[own & np.isnan(low)] = None
-    return made.with_columns(verdict=pl.Series(verdict.tolist(), dtype=pl.String))
-
-
 def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> Floats:
     """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none."""
     correct = {"holm": holm, "bonferroni": bonferroni}[how]
@@ -195,14 +179,23 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return rows
     within = contrast.within
+    corrected = pl.Series(_corrected(contrast.correction or "holm", rows, within)).fill_nan(None)
     tested = pl.col("p").count().over(within)
     said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
-    sized = rows.with_columns(n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64))
-    bare = (pl.col("p_adjusted").count().over(within) == 0) & pl.col("p").is_not_null()
-    corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
-    made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
+    bare = pl.col("p_adjusted").count().over(within) == 0  # a family that corrects its own p keeps it
+    sized = rows.with_columns(
+        n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64),
+        p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"),
+    )
     lacks = pl.col("verdict").is_null() & pl.col("p_adjusted").is_not_null()
-    return made.with_columns(verdict=pl.when(lacks).then(_VERDICT).otherwise("verdict"))
+    made = sized.with_columns(verdict=pl.when(lacks).then(_VERDICT).otherwise("verdict"))
+    names = ("low", "high", "p_adjusted")
+    low, high, p = (made[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names)
+    verdict = made["verdict"].to_numpy().copy()
+    for measure, half_width in contrast.rope.items():
+        own = (rows["measure"] == measure).to_numpy() & ~np.isnan(p) & ~np.isnan(low)
+        verdict[own] = verdicts(low[own], high[own], half_width, p[own] < LEVEL)
+    return made.with_columns(verdict=pl.Series(verdict.tolist(), dtype=pl.String))
 
 
 def with_adjusted_intervals(rows: pl.DataFrame, spans: Mapping[str, float] | None = None) -> pl.DataFrame:

@@ -5,14 +5,14 @@ They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Estimate, Group, MeasureSet, lost_items
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Estimate, Group, MeasureSet
 from metacog_pipeline.scoring import calibration, model_pairs
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import DECLARED
@@ -50,23 +50,14 @@ def between_conditions(family: str, words: str) -> Contrast:
             if group.rows.height:
                 place = (group.source, group.dataset, group.task, group.model)
                 found.setdefault(place, {})[group.condition] = group
-        for own in found.values():
+        for place, own in found.items():
+            where: Any = dict(zip(("source", "dataset", "task", "model"), place, strict=True))
             sides = {
                 name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
                 for name, group in own.items()
             }
-            for a, b in combinations(own, 2):
-                yield from _compared(family, own[a], {a: sides[a], b: sides[b]})
+            for a, b in combinations(sides, 2):
+                row = Comparison(family, "", a=a, b=b, **where)
+                yield from model_pairs.differences(sides[a], sides[b], row)
 
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
-
-
-def _compared(family: str, group: Group, sides: Mapping[str, model_pairs.Model]) -> Iterator[Comparison]:
-    (a, one), (b, two) = sides.items()
-    place: Any = {name: getattr(group, name) for name in ("dataset", "task", "source", "model")}
-    first, second = (frozenset(each.every.items) for each in (one, two))
-    lost = lost_items(len(first), len(second), len(first & second))
-    for row in model_pairs.differences(one, two):
-        made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
-        n = row.get("n_items") or 0
-        yield Comparison(family, a=a, b=b, value=row["difference"], n=n, note=lost, **made, **place)

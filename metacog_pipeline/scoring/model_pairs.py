@@ -46,8 +46,6 @@ _VALUES: Mapping[str, Callable[[int], Floats]] = {
     "brier": lambda n_cells: brier_loss(SHARE),
 }
 FAMILY = "confidence_models"
-Row = dict[str, Any]
-Place = tuple[str, str, str]  # data set, condition, model
 Counts = NDArray[np.int32]
 
 
@@ -60,34 +58,23 @@ def between_models(
     stated confidence. A model is left out, with a row that says so, under a condition where it ``lacks`` answers and the
     study does not show incomplete numbers (rows of `harmonised.LACKING`).
     """
-    hidden: dict[Place, str] = {}
+    hidden: dict[tuple[str, str, str], str] = {}
     if lacks is not None:
-        hidden = {
-            (
-                row["dataset"],
-                row["condition"],
-                row["model"],
-            ): f"{row['lacking']} of {row['asked']} not answered"
-            for row in lacks.filter(~pl.col("shown")).iter_rows(named=True)
-        }
-    for (dataset, condition, source), part in sorted(
-        answers.partition_by("dataset", "condition", "source", as_dict=True).items(), key=str
-    ):
-        names = sorted(part["model"].unique())
-        where: Any = {"dataset": dataset, "condition": condition, "source": source}
-        for name in names:
-            if why := hidden.get((dataset, condition, name)):
-                yield Comparison(FAMILY, "", a=name, status=f"not compared: incomplete: {why}", **where)
-        shown = [name for name in names if (dataset, condition, name) not in hidden]
-        sides = {name: Model.of(part.filter(model=name), seed, n_boot) for name in shown}
-        for a, b in combinations(shown, 2):
-            yield from (_comparison(row, a, b, where) for row in differences(sides[a], sides[b]))
-
-
-def _comparison(row: Row, a: str, b: str, where: Mapping[str, Any]) -> Comparison:
-    kept = {name: row[name] for name in ("low", "high", "p", "status", "low_n", "note")}
-    measure, n = PREFIX + row["measure"], row["n_items"]
-    return Comparison(FAMILY, measure, a=a, b=b, value=row["difference"], n=n, **kept, **where)
+        rows = lacks.filter(~pl.col("shown")).select("dataset", "condition", "model", "lacking", "asked")
+        hidden = {tuple(place): f"{lacking} of {asked}" for *place, lacking, asked in rows.iter_rows()}
+    parts = answers.partition_by("dataset", "condition", "source", as_dict=True)
+    for (dataset, condition, source), part in sorted(parts.items(), key=str):
+        where = Comparison(FAMILY, "", dataset=dataset, condition=condition, source=source)
+        sides: dict[str, Model] = {}
+        for name in sorted(part["model"].unique()):
+            if counts := hidden.get((dataset, condition, name)):
+                status = f"not compared: incomplete: {counts} not answered"
+                yield replace(where, a=name, status=status)
+            else:
+                sides[name] = Model.of(part.filter(model=name), seed, n_boot)
+        for a, b in combinations(sides, 2):
+            for row in differences(sides[a], sides[b], replace(where, a=a, b=b)):
+                yield replace(row, measure=PREFIX + row.measure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,49 +161,49 @@ class Model:
         )
 
 
-def differences(one: Model, two: Model) -> list[Row]:
-    """Return a row per measure of ``one`` minus ``two``, of answers to one set of items."""
+def differences(one: Model, two: Model, row: Comparison) -> list[Comparison]:
+    """Return ``row`` for each measure, with ``one`` minus ``two``, of answers to one set of items."""
     every = one.every.shared(two.every), two.every.shared(one.every)
     stated = one.stated.shared(two.stated), two.stated.shared(one.stated)
     why = UNSTATED if len(every[0].items) else NOTHING_SHARED
-    return [*_compared(every, ("accuracy",), NOTHING_SHARED), *_compared(stated, _STATED, why)]
+    return [*_compared(every, ("accuracy",), NOTHING_SHARED, row), *_compared(stated, _STATED, why, row)]
 
 
-def _compared(sides: tuple[Side, Side], names: Iterable[str], why: str) -> list[Row]:
+def _compared(
+    sides: tuple[Side, Side], names: Iterable[str], why: str, row: Comparison
+) -> Iterator[Comparison]:
     first, second = sides
     if not len(first.items):
-        return [{**_empty(name, why), "n_items": 0, "low_n": None, "note": None} for name in names]
+        yield from (replace(row, measure=name, status=why) for name in names)
+        return
     answers = np.stack([side.totals.reshape(-1, 2).sum(axis=0) for side in sides])  # model × (wrong, right)
     (n_a, n_b), n_items = map(int, answers.sum(axis=1)), len(first.items)
-    lost = lost_items(first.n_all, second.n_all, n_items)
-    found = []
+    row = replace(row, n=n_items, note=lost_items(first.n_all, second.n_all, n_items))
     for name in names:
-        row = {"n_items": n_items, "note": lost, **_difference(name, first, second)}
-        of = (f"difference_{name}", "paired", row["low"], row["low"], min(n_a, n_b), int(answers.min()))
-        found.append({**row, "low_n": coverage.low_n(*of, several=n_a + n_b > 2 * n_items)})
-    return found
+        made = _difference(replace(row, measure=name), first, second)
+        of = (f"difference_{name}", "paired", made.low, made.low, min(n_a, n_b), int(answers.min()))
+        yield replace(made, low_n=coverage.low_n(*of, several=n_a + n_b > 2 * n_items))
 
 
-def _difference(name: str, first: Side, second: Side) -> Row:
-    n_items, statistic = len(first.items), STATISTICS[name]
+def _difference(row: Comparison, first: Side, second: Side) -> Comparison:
+    name, n_items, statistic = row.measure, row.n, STATISTICS[row.measure]
     value_a, value_b = (float(statistic(side.totals[None])[0]) for side in (first, second))
     if not (np.isfinite(value_a) and np.isfinite(value_b)):
-        return _empty(name, "undefined: all correct or all wrong" if name == "auroc2" else "undefined")
+        return replace(row, status=f"undefined{': all correct or all wrong' * (name == 'auroc2')}")
+    row = replace(row, value=value_a - value_b)
     if name not in _DRAWN:
         low, high, p, why = _by_score(name, first, second)
     else:
         draws = first.draws[name] - second.draws[name]
         (low, high), p = resampling.interval(draws), resampling.p_value(draws)
         why = OFTEN_UNDEFINED
-    found = {"measure": name, "difference": value_a - value_b}
     if n_items < 2 or low is None:
-        few = why if n_items > 1 else f"too few items for an interval: {n_items}"
-        return {**found, "low": None, "high": None, "p": None, "status": few}
+        return replace(row, status=why if n_items > 1 else f"too few items for an interval: {n_items}")
     if n_items <= exact.MOST_SWAPPED:
         one, two = (side.counts.astype(np.float64) for side in (first, second))
         p = exact.paired_p(one, two, lambda each: statistic(each.sum(axis=1)))
     few = (exact.too_few(n_items) or f"few items: {n_items}") if n_items < FEW_ITEMS else "ok"
-    return {**found, "low": low, "high": high, "p": p, "status": few}
+    return replace(row, low=low, high=high, p=p, status=few)
 
 
 def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float | None, float | None, str]:
@@ -231,8 +218,3 @@ def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float
     if low is not None and high is not None and p is not None and p >= _ALPHA:
         low, high = min(low, 0.0), max(high, 0.0)  # what the items do not separate from 0 reaches 0
     return low, high, p, of_b.status if of_a.low is not None else of_a.status
-
-
-def _empty(name: str, status: str) -> Row:
-    numbers = dict.fromkeys(("difference", "low", "high", "p"))
-    return {"measure": name, **numbers, "status": status}

@@ -11,7 +11,7 @@ import polars as pl
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Contrast, Question
 from metacog_pipeline.benchmark.groups import Group
-from metacog_pipeline.scoring.comparisons import LEVEL, adjusted, as_table
+from metacog_pipeline.scoring.comparisons import LEVEL, as_table, judged
 from metacog_pipeline.scoring.estimates import groups_of
 
 MODELS = 20
@@ -32,7 +32,7 @@ def rejected(benchmark: Any, groups: list[Group]) -> tuple[bool, int]:
     rows = as_table(benchmark, contrast.compute(benchmark, groups, pairs)).filter(
         family=family, measure=measure
     )
-    p = adjusted(contrast, rows)["p_adjusted"].drop_nulls()
+    p = judged(contrast, rows)["p_adjusted"].drop_nulls()
     return bool((p < LEVEL).any()), len(p)
 
 

@@ -11,7 +11,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question
 from metacog_pipeline.scoring import comparisons as comparing
-from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
+from metacog_pipeline.scoring.comparisons import as_table, comparisons, judged, without_few
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
@@ -66,7 +66,7 @@ def test_families_corrected_together_have_the_numbers_of_each_alone(correction, 
 def test_a_p_that_is_none_fails_its_family_with_the_reason(wrong):
     declared = Contrast("pairs", lambda *_: [row(p=wrong)])
     with pytest.raises(ValueError, match=r"outside 0\.\.1"):
-        adjusted(declared, as_table(SimpleNamespace(name="toy"), [row(p=wrong)]))
+        judged(declared, as_table(SimpleNamespace(name="toy"), [row(p=wrong)]))
 
 
 def test_a_p_that_nobody_corrected_is_corrected_and_has_a_verdict():
@@ -155,7 +155,7 @@ def test_tests_of_confidence_that_fail_leave_a_row_with_the_reason():
 def test_rows_that_are_judged_again_stay_as_they_are():
     contrast = Contrast("pairs", lambda *_: ())
     stub: Any = SimpleNamespace(name="toy")
-    once = without_few(judged(contrast, adjusted(contrast, as_table(stub, [row(p=0.01), row(p=0.3, n=2)]))))
+    once = without_few(judged(contrast, as_table(stub, [row(p=0.01), row(p=0.3, n=2)])))
     assert without_few(judged(contrast, once)).drop("verdict").equals(once.drop("verdict"))
 
 

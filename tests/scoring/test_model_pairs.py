@@ -16,6 +16,7 @@ from metacog_pipeline.stats import coverage, exact
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.stats.paired import mcnemar
 
+ROW = Comparison("pairs", "")
 COLUMNS = [name for name in HARMONISED if name not in ("n_alternatives", "response")]
 
 
@@ -204,12 +205,12 @@ def test_no_pair_depends_on_which_other_pairs_were_compared():
     }
     models = {name: model_pairs.Model.of(own, 1, 500) for name, own in rows.items()}
     together = {
-        pair: model_pairs.differences(*(models[name] for name in pair))
+        pair: model_pairs.differences(*(models[name] for name in pair), ROW)
         for pair in ("ab", "bc", "ca", "ad", "ab")
     }
     for pair in ("ab", "ad"):
         alone = [model_pairs.Model.of(rows[name], 1, 500) for name in pair]
-        assert model_pairs.differences(*alone) == together[pair]
+        assert model_pairs.differences(*alone, ROW) == together[pair]
 
 
 def test_draws_of_items_have_the_spread_of_the_sample():

@@ -25,9 +25,7 @@ def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     bench, found = bound(), groups(frame)
     own = [each for each in CONTRASTS if each.family == "models_paired"]
     with fewer(n_boot):
-        return pl.concat(
-            [comparisons.adjusted(each, comparisons.rows_of(bench, each, found)) for each in own]
-        )
+        return pl.concat([comparisons.judged(each, comparisons.rows_of(bench, each, found)) for each in own])
 
 
 def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
