@@ -25,12 +25,10 @@ from metacog_pipeline.stats.coverage import low_n
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 
 WITHHELD = "withheld"
-Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
 FAILED = "failed: "
 OUTSIDE = "outside its range: "
 _HAIR = 1e-9  # rounding may pass the end of a range
 COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
-_KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
 
 
 class Basis(NamedTuple):
@@ -87,39 +85,17 @@ def groups_of(benchmark: Bound, scored: pl.DataFrame, *, by_run: bool) -> list[G
     return found
 
 
-def estimates(benchmark: Bound, groups: Sequence[Group], by_run: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return one row per group and measure in the schema `ESTIMATE`.
-
-    ``by_run`` are rows of models with a single run: pooled over runs their numbers are the same, and a measure that has
-    rows of a group there is not computed again.
-    """
-    kept = ESTIMATE.to_frame() if by_run is None else by_run.with_columns(run=pl.lit(None, pl.Int32))
-    kept = kept.filter(~pl.col("status").str.starts_with(FAILED))
-    known = {row[:-1]: row[-1] for row in kept.select(*_KEY, "measure", "estimate").iter_rows()}
+def estimates(benchmark: Bound, groups: Sequence[Group]) -> pl.DataFrame:
+    """Return one row per group and measure in the schema `ESTIMATE`."""
     found: list[dict[str, Estimate]] = [{} for _ in groups]
     for each in benchmark.measures:
-        todo = [place for place, group in enumerate(groups) if not _known(each, group, known)]
-        made = _computed(benchmark, each, [groups[place] for place in todo])
-        for place, own in zip(todo, made, strict=True):
-            found[place] |= own
+        for own, made in zip(found, _computed(benchmark, each, groups), strict=True):
+            own |= made
     declared = {each.name: each for each in measures_of(benchmark)}
     rows = [
-        row
-        for group, values in zip(groups, found, strict=True)
-        for row in _rows(group, values, declared, known)
+        row for group, values in zip(groups, found, strict=True) for row in _rows(group, values, declared)
     ]
-    computed = pl.DataFrame(rows, schema=ESTIMATE, orient="row")
-    taken = kept.join(computed, on=[*_KEY, "measure"], how="anti", nulls_equal=True)
-    return pl.concat([computed, taken.select(ESTIMATE.names())])
-
-
-def _key(group: Group) -> tuple[object, ...]:
-    return group.dataset, group.task, group.label, group.scoring, group.model
-
-
-def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
-    names = [measure.name for measure in members(each) if measure.conditions(group.condition)]
-    return bool(names) and all((*_key(group), name) in known for name in names)
+    return pl.DataFrame(rows, schema=ESTIMATE, orient="row")
 
 
 def narrowed(benchmark: Bound, names: Collection[str]) -> Bound:
@@ -202,14 +178,13 @@ def _failed(error: Exception) -> Estimate:
 
 
 def _rows(
-    group: Group, values: Mapping[str, Estimate], declared: Mapping[str, Measure], known: Known
+    group: Group, values: Mapping[str, Estimate], declared: Mapping[str, Measure]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a group; of a benchmark that computes no coverage of its own, that of all answers."""
-    kept = (*_key(group), COVERAGE.name)
-    if COVERAGE.name not in values and kept not in known:
+    if COVERAGE.name not in values:
         covered = Estimate(group.coverage, None, None, group.asked, "readable / asked", COUNT)
         values = {COVERAGE.name: covered, **values}
-    coverage = values[COVERAGE.name].value if COVERAGE.name in values else known[kept]
+    coverage = values[COVERAGE.name].value
     among: dict[object, Group] = {None: group}
     counted: dict[object, Basis | Estimate] = {}  # many measures rest on the same answers
     for name, estimate in values.items():

@@ -34,7 +34,7 @@ from metacog_pipeline.scoring.comparisons import (
     questions_of,
     table,
 )
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, members, narrowed
 from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
@@ -297,29 +297,33 @@ def kept_judgements(benchmark: Bound, *partitions: Partition) -> pl.DataFrame | 
 def pool(benchmark: Bound) -> dict[str, int]:
     """Pool each listed model over its runs; return how many there are. Files of models that are not listed any more go."""
     models = scored_partitions(benchmark)
-    if models:
-        # Pooling does not change the numbers of a single run.
-        single = [runs[0] for runs in models.values() if len(runs) == 1]
-        paths = [run_estimates_path(each) for each in single]
-        marks = [mark_of(each.below("scored")) for each in single]
-        paths = [path for path, mark in zip(paths, marks, strict=True) if mark_of(path) == mark]
-        scored = pl.concat(scored_frames(benchmark), how="diagonal_relaxed")
-        by_run = pl.concat([read_frame(path) for path in paths]) if paths else None
-        pooled = estimates(benchmark, groups_of(benchmark, scored, by_run=False), by_run)
-        for runs in (each for each in models.values() if len(each) > 1):
-            kept = [Run(benchmark, each) for each in runs]
-            pooled = pl.concat([pooled, _first_reply_estimates(benchmark, kept, by_run=False)])
-            own = pl.col("model") == runs[0].spec.name
-            mine = with_reader_error(benchmark, kept, pooled.filter(own), by_run=False)
-            pooled = pl.concat([pooled.filter(~own), mine])
-        for model, partitions in models.items():
-            digest = pooling_digest(benchmark, partitions)
-            write_frame(pooled.filter(model=model), model_estimates_path(benchmark, model), digest)
+    for model, partitions in models.items():
+        digest = pooling_digest(benchmark, partitions)
+        write_frame(_pooled(benchmark, partitions), model_estimates_path(benchmark, model), digest)
     listed = {model_estimates_path(benchmark, model) for model in models}
     folder = model_estimates_path(benchmark, "").parent
     for retired in set(folder.glob("[a-z0-9]*.parquet")) - listed:
         retired.unlink()
     return {"models": len(models)}
+
+
+def _pooled(benchmark: Bound, partitions: Sequence[Partition]) -> pl.DataFrame:
+    """Return the estimates of a model over its runs."""
+    scored = read_frames([each.below("scored") for each in partitions])
+    groups = groups_of(benchmark, scored, by_run=False)
+    first = run_estimates_path(partitions[0])
+    if len(partitions) > 1 or mark_of(first) != mark_of(partitions[0].below("scored")):
+        runs = [Run(benchmark, each) for each in partitions]
+        found = [estimates(benchmark, groups), _first_reply_estimates(benchmark, runs, by_run=False)]
+        return with_reader_error(benchmark, runs, pl.concat(found), by_run=False)
+    # A single run has the numbers of the model: only measures that no run has are computed.
+    kept = read_frame(first).with_columns(run=pl.lit(None, pl.Int32))
+    names = {one.name for each in benchmark.measures for one in members(each)} - {*kept["measure"]}
+    if not names:
+        return kept
+    more = estimates(narrowed(benchmark, {*names, COVERAGE.name}), groups)
+    key = ["dataset", "task", "condition", "scoring", "measure"]
+    return pl.concat([kept, more.join(kept, on=key, how="anti", nulls_equal=True)])
 
 
 def compare(benchmark: Bound) -> Compared:
