@@ -279,24 +279,19 @@ def left_out(groups: Iterable[Group], rows: pl.DataFrame) -> pl.DataFrame:
 
     No model leaves a test unreported: a test of fewer items than were asked says of how many fewer.
     """
-    missing: dict[tuple[str, str], dict[str, set[str]]] = {}
+    missing: dict[tuple[str | None, str | None], list[tuple[str, set[str]]]] = {}
     for group in groups:
-        place = missing.setdefault((group.dataset, group.model), {}).setdefault(group.condition, set())
+        items = set[str]()
         if group.n_failed:
             unanswered = pl.col("status").is_in(group.benchmark.unanswered)
-            place.update(group.frame.filter(unanswered)["item_id"])
+            items = {*group.frame.filter(unanswered)["item_id"]}
+        missing.setdefault((group.dataset, group.model), []).append((group.condition, items))
     counts = []
     for dataset, condition, *sides in rows.select("dataset", "condition", "model", "a", "b").iter_rows():
-        own = [missing[dataset, side] for side in sides if (dataset, side) in missing]
-        named = {condition, *sides} & {each for by_condition in own for each in by_condition}
-        items = {
-            item
-            for by_condition in own
-            for name, lacking in by_condition.items()
-            if not named or name in named
-            for item in lacking
-        }
-        counts.append(len(items) if own else None)
+        own = [each for side in sides for each in missing.get((dataset, side), ())]
+        named = {condition, *sides} & {under for under, _ in own}
+        lacking = (items for under, items in own if not named or under in named)
+        counts.append(len(set().union(*lacking)) if own else None)
     return rows.with_columns(n_left_out=pl.Series(counts, dtype=pl.Int64))
 
 

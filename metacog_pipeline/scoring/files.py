@@ -8,8 +8,7 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +37,6 @@ from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, m
 from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
-from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 
@@ -182,16 +180,13 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
     Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
     """
-    run = Run(benchmark, partition)
     try:
-        scored = run.derived()
+        scored = _derived(benchmark, partition)
     except MetacogError:
         for path in scored_paths(partition):
             path.unlink(missing_ok=True)
         raise
-    found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
-    found = pl.concat([found, _first_reply_estimates(benchmark, [run], by_run=True)])
-    found = with_reader_error(benchmark, [run], found, by_run=True)
+    found = _numbers(benchmark, [partition], scored, by_run=True)
     digest = scoring_digest(benchmark, partition)
     frames = (scored, every_answer(benchmark, scored), found)
     for frame, path in zip(frames, scored_paths(partition), strict=True):
@@ -215,70 +210,43 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return made
 
 
-@dataclass(eq=False)
-class Run:
-    """What the numbers of one partition are made from; each file is read once, and when it is needed."""
-
-    benchmark: Bound
-    partition: Partition
-
-    @cached_property
-    def responses(self) -> pl.DataFrame:
-        """The responses as they were read."""
-        return read_frame(self.partition.below("responses"))
-
-    @cached_property
-    def first(self) -> pl.DataFrame:
-        """The responses as the first replies alone give them."""
-        if not self.asked_again:
-            return self.responses
-        transcripts = current_transcripts(self.benchmark, self.partition)
-        transcripts = transcripts.filter(~pl.col("step").str.ends_with(AGAIN))
-        asked = tasks.asked(self.benchmark, self.partition.spec)
-        return responses(self.benchmark, self.partition, asked, transcripts)
-
-    @cached_property
-    def judgements(self) -> pl.DataFrame | None:
-        """The judges' verdicts on the responses."""
-        return kept_judgements(self.benchmark, self.partition)
-
-    @property
-    def asked_again(self) -> bool:
-        """Whether a reply was asked once more."""
-        return bool(self.responses["asked_again"].any())
-
-    def derived(self, change: reader_error.Change | None = None, *, first: bool = False) -> pl.DataFrame:
-        """Return the responses, or those of ``first`` replies, with derived columns; ``change`` is made to judgements."""
-        judged = self.judgements
-        if judged is not None and change is not None:
-            judged = change(judged)
-        return derived(self.benchmark, self.first if first else self.responses, judged)
-
-
-def with_reader_error(
-    benchmark: Bound, runs: Sequence[Run], found: pl.DataFrame, *, by_run: bool
+def _derived(
+    benchmark: Bound,
+    partition: Partition,
+    change: reader_error.Change | None = None,
+    *,
+    first: bool = False,
 ) -> pl.DataFrame:
-    """Return the estimates of a model with the error of the study's reader model in them; the same without one."""
+    """Return the responses of a run, or those of ``first`` replies, with derived columns; judgements are ``change``d."""
+    read = read_frame(partition.below("responses"))
+    if first and read["asked_again"].any():
+        kept = current_transcripts(benchmark, partition).filter(~pl.col("step").str.ends_with(AGAIN))
+        read = responses(benchmark, partition, tasks.asked(benchmark, partition.spec), kept)
+    judged = kept_judgements(benchmark, partition)
+    return derived(benchmark, read, judged if judged is None or change is None else change(judged))
 
-    def under(change: reader_error.Change) -> pl.DataFrame:
-        whole = pl.concat([each.derived(change) for each in runs], how="diagonal_relaxed")
-        own = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
-        return pl.concat([own, _first_reply_estimates(benchmark, runs, by_run=by_run, change=change)])
 
-    return reader_error.carried(benchmark, found, under)
-
-
-def _first_reply_estimates(
-    benchmark: Bound, runs: Sequence[Run], *, by_run: bool, change: reader_error.Change | None = None
+def _numbers(
+    benchmark: Bound, partitions: Sequence[Partition], scored: pl.DataFrame, *, by_run: bool
 ) -> pl.DataFrame:
-    """Return coverage and headline without second asks, of runs of a model in which a reply was asked once more."""
-    if not any(each.asked_again for each in runs):
-        return ESTIMATE.to_frame()
-    names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
-    narrow = narrowed(benchmark, names)  # no other measure is computed a second time
-    scored = pl.concat([each.derived(change, first=True) for each in runs], how="diagonal_relaxed")
-    found = estimates(narrow, groups_of(narrow, scored, by_run=by_run))
-    return found.filter(pl.col("measure").is_in(names)).with_columns(pl.col("measure") + FIRST_REPLY)
+    """Return the estimates of runs of a model: of all replies, of first ones, and with the reader model's error in them."""
+
+    def under(change: reader_error.Change | None) -> pl.DataFrame:
+        whole = scored
+        if change is not None:
+            own = (_derived(benchmark, each, change) for each in partitions)
+            whole = pl.concat(own, how="diagonal_relaxed")
+        found = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
+        if not whole["asked_again"].any():
+            return found
+        names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
+        narrow = narrowed(benchmark, names)  # no other measure is computed a second time
+        own = (_derived(benchmark, each, change, first=True) for each in partitions)
+        groups = groups_of(narrow, pl.concat(own, how="diagonal_relaxed"), by_run=by_run)
+        first = estimates(narrow, groups).filter(pl.col("measure").is_in(names))
+        return pl.concat([found, first.with_columns(pl.col("measure") + FIRST_REPLY)])
+
+    return reader_error.carried(benchmark, under(None), under)
 
 
 def has_answers(partition: Partition) -> bool:
@@ -310,18 +278,15 @@ def pool(benchmark: Bound) -> dict[str, int]:
 def _pooled(benchmark: Bound, partitions: Sequence[Partition]) -> pl.DataFrame:
     """Return the estimates of a model over its runs."""
     scored = read_frames([each.below("scored") for each in partitions])
-    groups = groups_of(benchmark, scored, by_run=False)
     first = run_estimates_path(partitions[0])
     if len(partitions) > 1 or mark_of(first) != mark_of(partitions[0].below("scored")):
-        runs = [Run(benchmark, each) for each in partitions]
-        found = [estimates(benchmark, groups), _first_reply_estimates(benchmark, runs, by_run=False)]
-        return with_reader_error(benchmark, runs, pl.concat(found), by_run=False)
+        return _numbers(benchmark, partitions, scored, by_run=False)
     # A single run has the numbers of the model: only measures that no run has are computed.
     kept = read_frame(first).with_columns(run=pl.lit(None, pl.Int32))
     names = {one.name for each in benchmark.measures for one in members(each)} - {*kept["measure"]}
     if not names:
         return kept
-    more = estimates(narrowed(benchmark, {*names, COVERAGE.name}), groups)
+    more = estimates(narrowed(benchmark, {*names, COVERAGE.name}), groups_of(benchmark, scored, by_run=False))
     key = ["dataset", "task", "condition", "scoring", "measure"]
     return pl.concat([kept, more.join(kept, on=key, how="anti", nulls_equal=True)])
 

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from metacog_pipeline.benchmark.schema import schema_of
+
 Tables = Callable[[str], pl.DataFrame]
 
 
@@ -40,16 +42,6 @@ def long(frame: pl.DataFrame, measures: Sequence[str], *, value: str = "value") 
 
 
 # --- checks of printed numbers against their own parts ------------------------------------------------------------------
-AUDIT_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("place", "subject", "quantity", "method"), pl.String),
-        **dict.fromkeys(("published", "recomputed", "difference", "tolerance"), pl.Float64),
-        "follows": pl.Boolean,
-        "note": pl.String,
-    }
-)
-
-
 class Check(NamedTuple):
     """One number; ``difference`` is recomputed minus published, ``tolerance`` what rounding of printed parts explains."""
 
@@ -63,6 +55,9 @@ class Check(NamedTuple):
     tolerance: float
     follows: bool
     note: str | None
+
+
+AUDIT_SCHEMA = schema_of(Check)
 
 
 def check(
@@ -79,15 +74,13 @@ def check(
     published, recomputed = float(published), float(recomputed)
     difference = recomputed - published
     follows = bool(abs(difference) <= tolerance + 1e-9)
-    said = None if follows else note
-    return Check(
-        place, subject, quantity, method, published, recomputed, difference, tolerance, follows, said
-    )
+    numbers = (published, recomputed, difference, tolerance)
+    return Check(place, subject, quantity, method, *numbers, follows, None if follows else note)
 
 
 def audit_frame(checks: Iterable[Check]) -> pl.DataFrame:
     """Return the checks in `AUDIT_SCHEMA`."""
-    return pl.DataFrame([tuple(each) for each in checks], schema=AUDIT_SCHEMA, orient="row")
+    return pl.DataFrame([*checks], schema=AUDIT_SCHEMA, orient="row")
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------
