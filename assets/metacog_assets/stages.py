@@ -16,7 +16,6 @@ from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
-from metacog_pipeline.scoring.soundness import score_soundly
 from metacog_pipeline.study.frames import read_frame
 
 ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
@@ -80,16 +79,16 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
 
 def estimate(benchmark: Bound, partition: Partition) -> StageResult:
     """Compute every measure of one model and run, with its interval or the reason it has none."""
-    sound = score_soundly(benchmark, partition)
-    lowest = sound.estimates["coverage"].min()
+    scores = files.score(benchmark, partition)
+    lowest = scores.estimates["coverage"].min()
     coverage = lowest if isinstance(lowest, float) else 0.0
-    figures = {"rows that make no sense": sound.senseless, "lowest coverage": round(coverage, 6)}
+    figures = {"rows that make no sense": scores.senseless, "lowest coverage": round(coverage, 6)}
     where = files.run_estimates_path(partition).as_uri()
     return StageResult(
-        {ROWS: sound.estimates.height, URI: where, **figures},
-        passed=not sound.faults and coverage >= WARN_COVERAGE,
-        blocks=sound.senseless > 0,
-        fault=f"{benchmark.name}: {'; '.join(sound.faults)}" if sound.faults else None,
+        {ROWS: scores.estimates.height, URI: where, **figures},
+        passed=not scores.faults and coverage >= WARN_COVERAGE,
+        blocks=scores.senseless > 0,
+        fault=f"{benchmark.name}: {'; '.join(scores.faults)}" if scores.faults else None,
     )
 
 

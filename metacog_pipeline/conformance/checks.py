@@ -20,11 +20,10 @@ from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, as_table, failures_in, table
-from metacog_pipeline.scoring.estimates import groups_of, measures_of
+from metacog_pipeline.scoring.estimates import groups_of, measures_of, senseless
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.printed import fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.scoring.soundness import senseless
 
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 #: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.

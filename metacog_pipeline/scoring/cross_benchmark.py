@@ -6,11 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
+from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.scoring import calibration, human_respondents
 from metacog_pipeline.scoring.estimates import WITHHELD
 from metacog_pipeline.scoring.files import scored_partitions
-from metacog_pipeline.scoring.harmonised import LACKING, answers, lacking
+from metacog_pipeline.scoring.harmonised import LACKING, lacking, with_verdict
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame, write_frame
@@ -22,7 +23,10 @@ _NUMBERS = ("estimate", "low", "high", "sem", "low_n")
 
 def publish(study: Study) -> int:
     """Compute the measures of confidence of every benchmark and keep them; return how many rows there are."""
-    measured = calibration.every_measure(answers(study), seed=study.study.seed)
+    bound = sorted(enabled(study), key=lambda each: each.name)
+    paths = (part.below("harmonised") for each in bound for part in tasks.partitions(each))
+    answers = with_verdict(path for path in paths if path.exists())
+    measured = calibration.every_measure(answers, seed=study.study.seed)
     whole = pl.concat([labelled(measured, lacking_of(study)), human_respondents.measured(study)])
     write_frame(whole.sort([*CELL, "source"], maintain_order=True), table_path(study), "")
     return whole.height

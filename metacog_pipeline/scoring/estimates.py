@@ -243,3 +243,10 @@ def _row(
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
         *(basis.n_items, group.n_failed, group.n_unreadable, coverage, estimate.method, status, few),
     )
+
+
+def senseless(estimates: pl.DataFrame) -> Iterator[str]:
+    """Yield a line per measure whose numbers lie outside the declared range and are withheld."""
+    odd = estimates.filter(pl.col("status").str.starts_with(OUTSIDE)).unique("measure", maintain_order=True)
+    for measure, condition, status in odd.select("measure", "condition", "status").iter_rows():
+        yield f"measure {measure} under {condition} is {status}"

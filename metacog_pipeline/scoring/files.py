@@ -7,7 +7,7 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,14 +26,16 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.reading.calls import AGAIN
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring import reader_error
-from metacog_pipeline.scoring.comparisons import (
-    comparisons,
-    failures_in,
-    of_confidence,
-    questions_of,
-    table,
+from metacog_pipeline.scoring.comparisons import failures_in, questions_of
+from metacog_pipeline.scoring.estimates import (
+    COVERAGE,
+    estimates,
+    groups_of,
+    measures_of,
+    members,
+    narrowed,
+    senseless,
 )
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, members, narrowed
 from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
@@ -42,6 +44,14 @@ from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, writ
 
 INSTRUMENTS = "instruments"
 VERSION = "2"  # of how responses are scored, in every benchmark
+
+
+class Scores(NamedTuple):
+    """The estimates of a run, how many rows make no sense, and what to correct, a line each."""
+
+    estimates: pl.DataFrame
+    senseless: int
+    faults: tuple[str, ...]
 
 
 class Compared(NamedTuple):
@@ -175,23 +185,40 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
     return frame
 
 
-def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
+def score(benchmark: Bound, partition: Partition) -> Scores:
     """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none.
 
     Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
     """
+    paths = scored_paths(partition)
     try:
         scored = _derived(benchmark, partition)
     except MetacogError:
-        for path in scored_paths(partition):
+        for path in paths:
             path.unlink(missing_ok=True)
         raise
     found = _numbers(benchmark, [partition], scored, by_run=True)
+    alike = every_answer(benchmark, scored)
+    odd, wrong = [*senseless(found)], [*_unharmonised(alike)]
+    failed = [f"a measure failed: {each}; correct its compute" for each in failures_in(found)]
+    faults = (*odd, *wrong, *failed)
+    # What has a fault carries no digest, so that the next run scores it again.
     digest = scoring_digest(benchmark, partition)
-    frames = (scored, every_answer(benchmark, scored), found)
-    for frame, path in zip(frames, scored_paths(partition), strict=True):
-        write_frame(frame, path, digest)
-    return found
+    write_frame(scored, paths[0], digest)
+    write_frame(alike.clear() if wrong else alike, paths[1], "" if wrong else digest)
+    write_frame(found, paths[2], "" if faults else digest)
+    return Scores(found, len(odd), faults)
+
+
+def _unharmonised(alike: pl.DataFrame) -> Iterator[str]:
+    """Yield what is wrong with right, wrong and confidence, where anything is: then none of it is passed on."""
+    wrong = alike.filter(~pl.col("correct").is_in([0.0, 1.0]) | ~pl.col("confidence").is_between(0, 1))
+    if not wrong.is_empty():
+        correct, confidence = wrong.select("correct", "confidence").row(0)
+        yield (
+            f"harmonise gives correct {correct} and confidence {confidence} ({wrong.height} of {alike.height} responses): "
+            "none of them is compared with other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
+        )
 
 
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
@@ -303,18 +330,14 @@ def compare(benchmark: Bound) -> Compared:
     groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
     everything = Scored(scored, groups, judged, pooled)
     answers = with_verdict(each.below("harmonised") for each in partitions)
-    tests = pl.concat(
-        [
-            comparisons(benchmark, groups, pooled),
-            of_confidence(benchmark, groups, scored, answers),
-        ]
-    )
+    confidence = comparing.of_confidence(benchmark, groups, scored, answers)
+    tests = pl.concat([comparing.comparisons(benchmark, groups, pooled), confidence])
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     made[INSTRUMENTS], why = instruments(benchmark)
     failures += [why] if why is not None else []
     for each in benchmark.tables:
-        made[each.name], why = table(benchmark, each, everything)
+        made[each.name], why = comparing.table(benchmark, each, everything)
         failures += [why] if why is not None else []
     # What failed carries no digest, so that the next run tries it again.
     digest = "" if failures else comparison_digest(benchmark)

@@ -12,11 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import tasks
-from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.scoring.schemas import ANSWER, HARMONISED, table_of
-from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
 
 #: One row per cell that lacks answers: how many of those asked, and whether its numbers are shown all the same.
@@ -59,13 +56,6 @@ def with_verdict(paths: Iterable[Path]) -> pl.DataFrame:
     """Return the kept answers that are right or wrong, in `HARMONISED`."""
     frames = [read_frame(path).filter(pl.col("correct").is_not_null()) for path in paths]
     return pl.concat([HARMONISED.to_frame(), *(each.select(list(HARMONISED)) for each in frames)])
-
-
-def answers(study: Study) -> pl.DataFrame:
-    """Return the harmonised responses of the study's models, by benchmark."""
-    bound = sorted(enabled(study), key=lambda each: each.name)
-    paths = (part.below("harmonised") for each in bound for part in tasks.partitions(each))
-    return with_verdict(path for path in paths if path.exists())
 
 
 def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:

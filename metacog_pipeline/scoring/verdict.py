@@ -19,18 +19,12 @@ QUESTIONS: Mapping[str, tuple[str, str]] = {
         "Knows what it knows: does confidence separate right from wrong answers?",
         "Knows what it knows",
     ),
-    "calibrated": (
-        "Calibrated: does stated confidence equal the share of right answers?",
-        "Calibrated",
-    ),
+    "calibrated": ("Calibrated: does stated confidence equal the share of right answers?", "Calibrated"),
     "unanswerable": (
         "Notices the unanswerable: does it see that a question has no answer it can give?",
         "Notices the unanswerable",
     ),
-    "judgement": (
-        "Keeps or changes its judgement for good reasons",
-        "Keeps or changes its judgement for good reasons",
-    ),
+    "judgement": (_KEEPS := "Keeps or changes its judgement for good reasons", _KEEPS),
 }
 WORLDS = {"measured": "models", "simulated": "simulated respondents"}
 WORSE, BEST, SEPARATED = "worse", "best", "not separated"

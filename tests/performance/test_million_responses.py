@@ -23,7 +23,7 @@ SCORED = """
 import json, resource, sys
 from tests.performance.test_million_responses import bound
 from metacog_pipeline.scoring import files
-found = files.score(*bound(sys.argv[1]))
+found = files.score(*bound(sys.argv[1])).estimates
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps([found["estimate"].count(), used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6]))
 """

@@ -81,7 +81,7 @@ def test_a_study_runs_from_items_to_estimates(tmp_path):
     dual = found.filter(~pl.col("condition").str.starts_with("idk"))
     assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
     assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
-    assert files.score(of(asked), partition).height
+    assert files.score(of(asked), partition).estimates.height
     assert staleness.stale_stages(of(asked), partition) == ()
     assert files.pool(of(asked)) == {"models": 1}
     assert files.compare(of(asked)).failures == ()
