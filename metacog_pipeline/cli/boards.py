@@ -44,7 +44,7 @@ def print_board(home: Home, benchmark: str | None, form: Format) -> None:
     """Print the board of one benchmark, or of all; as text with notes below."""
     with one_connection(home):
         click.echo(render_board(read_board(home, benchmark), form), nl=False)
-        if form in ("table", "markdown"):
+        if form == "table":
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
 
@@ -67,9 +67,9 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     exploratory ones. Intervals and p are at the level of the family of tests.
     """
     found = read_pairs(opened(study_file), a, b)
-    if form not in ("table", "markdown"):
+    if form != "table":
         return click.echo(render(found, form), nl=False)
-    click.echo(compared_text(found, a, b, form), nl=False)
+    click.echo(compared_text(found, a, b), nl=False)
     printing.next_step("show", study_file, "BENCHMARK", "CONDITION", "MODEL", "MEASURE")
 
 

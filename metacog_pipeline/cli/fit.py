@@ -10,12 +10,11 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
-from metacog_pipeline.leaderboard.output import Format, Rows, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 
 if TYPE_CHECKING:
     from metacog_pipeline.stats.confidence_data import Given
 
-FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 _ROLES = ("stimulus", "response", "correct", "confidence", "subject")
 _SHOWN = 20  # rows that cannot be used; all are counted by reason
 _MODEL = "\0"  # --group without a column: the hierarchical model

@@ -49,14 +49,14 @@ def say(line: str = "", **found: object) -> None:
         kept[name] = [*kept.get(name, ()), *value] if several else value  # type: ignore[misc]
 
 
-def table(name: str, rows: Rows, shown: Rows | None = None) -> None:
-    """Print ``shown``, or ``rows``, as a table; with ``--json`` keep all rows as objects under ``name``."""
+def table(name: str, rows: Rows) -> None:
+    """Print rows as a table; with ``--json`` keep them as objects under ``name``."""
     from metacog_pipeline.leaderboard.output import objects, render
 
     if wanted():
         say("", **{name: objects(rows)})
     else:
-        click.echo(render(shown or rows, "table"), nl=False)
+        click.echo(render(rows, "table"), nl=False)
 
 
 def records(found: Sequence[Mapping[str, object]], title: str) -> None:
@@ -82,9 +82,9 @@ def flush() -> None:
         value(dict(kept))
 
 
-def announce(line: str, address: str = "") -> None:
-    """Print at once where a server listens: at ``address``, or at the last word of the line."""
-    say(line, address=address or line.rpartition(" ")[2])
+def announce(line: str) -> None:
+    """Print at once where a server listens: the last word of the line is its address."""
+    say(line, address=line.rpartition(" ")[2])
     flush()
 
 
@@ -112,9 +112,6 @@ def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
 
 
 def _chosen(context: click.Context, param: click.Parameter, form: str) -> str:
-    # Where lines are the other form all is printed as one JSON value; a table has a JSON form of its own.
-    if form == "json" and "lines" in getattr(param.type, "choices", ()):
-        _begin(context, param, True)
     return "json" if wanted() else form
 
 

@@ -11,7 +11,7 @@ import click
 
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
-from metacog_pipeline.errors import MetacogError, StudyError, one_line, suggestion
+from metacog_pipeline.errors import MetacogError, one_line, suggestion
 
 
 class SomeUnread(MetacogError):
@@ -94,18 +94,10 @@ def _reader(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     if benchmark not in names:
         there = f"{suggestion(benchmark, names)}; installed are: {', '.join(names)}"
         raise click.UsageError(f'no benchmark "{benchmark}"{there}')
-    found = _part(benchmark)
-    if found is None:
-        those = ", ".join(name for name in names if _part(name) is not None)
-        raise click.UsageError(f'"{benchmark}" reads no replies without a study; those that do: {those}')
-    return found
-
-
-def _part(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
     try:
         found: Callable[[Mapping[str, Any]], Mapping[str, Any]] = registry.part(benchmark, "read_row")
-    except (AttributeError, StudyError):
-        return None
+    except AttributeError:
+        raise click.UsageError(f'"{benchmark}" reads no replies without a study') from None
     return found
 
 

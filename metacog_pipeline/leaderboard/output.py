@@ -1,7 +1,7 @@
-"""Rows as text: JSON and CSV for programs, Markdown and a terminal table for readers.
+"""Rows as text: JSON and CSV for programs, a terminal table for readers.
 
 Cells may hold what a model wrote or what a file claimed, so every format keeps them from being anything but text:
-no spreadsheet formula, no Markdown or terminal markup, no control character.
+no spreadsheet formula, no terminal markup, no control character.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Literal
 
 from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
 
-Format = Literal["table", "csv", "json", "markdown"]
-FORMATS: tuple[Format, ...] = ("table", "csv", "json", "markdown")
+Format = Literal["table", "csv", "json"]
+FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 NOT_AVAILABLE = "N/A"
 
 
@@ -37,7 +37,7 @@ class Stacked(str):
 
 def render(rows: Rows, form: Format) -> str:
     """Return ``rows`` as text ending in a line break."""
-    return {"csv": to_csv, "json": to_json, "markdown": to_markdown, "table": to_table}[form](rows)
+    return {"csv": to_csv, "json": to_json, "table": to_table}[form](rows)
 
 
 def objects(rows: Rows) -> list[dict[str, object]]:
@@ -58,13 +58,6 @@ def to_csv(rows: Rows) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerows([_csv_cell(cell) for cell in row] for row in (rows.columns, *rows.rows))
     return out.getvalue()
-
-
-def to_markdown(rows: Rows) -> str:
-    """Return a Markdown table; numbers have four decimals at most, missing ones read N/A."""
-    cells = [rows.columns, *([shown(value) for value in row] for row in rows.rows)]
-    lines = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in cells]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows.columns), *lines[1:]]) + "\n"
 
 
 def to_table(rows: Rows, title: str | None = None) -> str:
@@ -155,10 +148,3 @@ def _csv_cell(value: object) -> object:
     # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
     unix = value.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{unix}" if unix.lstrip(" ").startswith(RUN_BY_SPREADSHEETS) else unix
-
-
-def _markdown_cell(cell: str) -> str:
-    flat = printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in ("\\", "|", "`", "*", "[", "]"):  # the backslash first, or it would double its own escapes
-        flat = flat.replace(mark, f"\\{mark}")
-    return flat

@@ -99,13 +99,10 @@ def render_board(rows: Rows, form: Format) -> str:
     for benchmark, found in groupby(sections(rows), key=lambda section: section.benchmark):
         shown_here = list(found)
         for section in shown_here:
-            if form == "markdown":
-                parts.append(f"### {section.title}\n\n{output.to_markdown(section.table)}")
-            else:
-                parts.append(output.to_table(section.table, section.title))
+            parts.append(output.to_table(section.table, section.title))
             parts += ["".join(f"{line}\n" for line in section.reasons)] if section.reasons else []
         parts += [words] if (words := legend(benchmark, shown_here)) else []
-    if parts and form == "table":
+    if parts:
         parts.append(_MORE)
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 

@@ -107,7 +107,7 @@ def load_project(folder: Path | None = None) -> Project:
     files = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
     reads = _reads(tuple(files.items()))
     tests = tuple(SqlTest(Path(f).stem, f, files[f], read) for f, read in reads if f.startswith("tests/"))
-    models = [_model(f, files[f], read) for f, read in reads if not f.startswith("tests/")]
+    models = [model_of(f, files[f], read) for f, read in reads if not f.startswith("tests/")]
     if not models:
         raise StoreError(f"{root}: no SQL file; is this the folder of the tables?")
     datasets = {**SHARED, **{each.view: each for model in models for each in model.datasets}}
@@ -153,7 +153,7 @@ def _tables(connection: duckdb.DuckDBPyConnection, file: str, sql: str) -> tuple
 
 
 # --- the comment that opens a file ------------------------------------------------------------------------------------
-def _model(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
+def model_of(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
     """Return the table of a file and what its comment says of it."""
     layer, path = file.partition("/")[0], Path(file)
     comment = re.match(r"(?:--.*\n)*", sql)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.display import board_condition
-from metacog_pipeline.leaderboard.output import Format, Rows, fixed, printable, to_markdown, to_table
+from metacog_pipeline.leaderboard.output import Rows, fixed, printable, to_table
 from metacog_pipeline.scoring.verdict import QUESTIONS, WORLDS, Answer, Cell, Verdict
 
 _COMPARED = (
@@ -42,15 +42,14 @@ def verdict_table(verdict: Verdict) -> Rows:
     return Rows(("question", "benchmark", *map(printable, shown)), tuple(rows))
 
 
-def compared_text(found: Rows, a: str, b: str, form: Format) -> str:
+def compared_text(found: Rows, a: str, b: str) -> str:
     """Return the tests of two models as text: those that answer a question of the verdict first, then all others."""
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     text = f"{printable(a)} minus {printable(b)}, on the items both answered. p and interval are those of the family.\n"
     for title, answers in (("Primary tests", True), ("Exploratory tests", False)):
         own = [row for row in rows if (row["question"] is not None) is answers and row["value"] is not None]
         if own:
-            table = Rows(_COMPARED, tuple(tuple(_compared(row)) for row in own))
-            text += f"\n{title}\n{to_markdown(table) if form == 'markdown' else to_table(table)}"
+            text += f"\n{title}\n{to_table(Rows(_COMPARED, tuple(tuple(_compared(row)) for row in own)))}"
     if left := sum(row["value"] is None for row in rows):
         text += f"\n{left} of {len(rows)} tests have no value; column status of --format csv says why.\n"
     return text

@@ -14,13 +14,20 @@ import pyarrow.parquet as pq
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
-from metacog_pipeline.leaderboard.datasets import MEASURES, QUESTIONS, SHARED, Dataset
+from metacog_pipeline.leaderboard.datasets import MEASURES, QUESTIONS, SHARED
 from metacog_pipeline.leaderboard.glossary import declared_measures, declared_questions
-from metacog_pipeline.leaderboard.sql_folder import ASKED, VIEWS, Project, SqlModel
+from metacog_pipeline.leaderboard.sql_folder import ASKED, VIEWS, Project, model_of
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
 # Views whose rows benchmarks declare, and the table they are registered as.
 _DECLARED = {"stg_measures": "declared_measures", "stg_questions": "declared_questions"}
+_RESPONSES = """\
+-- One row: of scored/{name}/**/*.parquet.
+-- Reads: {view} = scored/{name}/**/*.parquet (answer_ids varchar[])
+-- columns:
+--   *: {name} does not say what it means
+select * exclude (answer_ids) from {view} semi join listed using (model)
+"""
 
 
 def data_files(home: Home, project: Project) -> list[str]:
@@ -125,23 +132,13 @@ class Views:
         served = {model.benchmark for model in (*self.project.models, *self.project.parts)}
         models, datasets = [*self.project.models], dict(self.project.datasets)
         for name in self.asked:
-            dataset = Dataset(
-                f"stg_{name}_responses", (f"scored/{name}/**/*.parquet",), {"answer_ids": "varchar[]"}
+            view = f"stg_{name}_responses"
+            model = model_of(
+                f"{name}_responses.sql", _RESPONSES.format(name=name, view=view), (view, "listed")
             )
-            if name not in served and dataset.of(self.files):
-                datasets[dataset.view] = dataset
-                models.append(
-                    SqlModel(
-                        name=f"{name}_responses",
-                        schema="detail",
-                        file=f"the files of {name}",
-                        sql=f"select * exclude (answer_ids) from {dataset.view} semi join listed using (model)\n",
-                        reads=(dataset.view, "listed"),
-                        benchmark=name,
-                        description=f"One row: of {dataset.patterns[0]}.",
-                        columns={"*": f"{name} does not say what it means"},
-                    )
-                )
+            if name not in served and model.datasets[0].of(self.files):
+                datasets[view] = model.datasets[0]
+                models.append(replace(model, file=f"the files of {name}", benchmark=name))
         self.project = replace(self.project, models=tuple(models), datasets=datasets)
 
 
