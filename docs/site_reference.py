@@ -27,6 +27,7 @@ from metacog_pipeline.cli import cli
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.datasets import MEASURES
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.comparisons import questions_of
@@ -248,7 +249,7 @@ def measures() -> str:
     ]
     shared: dict[str, Mapping[str, Any]] = {}
     for name in registry.names():
-        rows = list(declared_measures([name]))
+        rows = [dict(zip(MEASURES, row, strict=True)) for row in declared_measures([name])]
         shared |= {str(row["measure"]): row for row in rows if str(row["measure"]).startswith(PREFIX)}
         own = [row for row in rows if row["measure"] not in shared]
         found += [f"## {registry.load(name).title}", _measure_table(own)]

@@ -27,13 +27,7 @@ SHOWN, MOST_SHOWN = 3, 20  # rows that were not taken, of each reason and of all
 @click.command("import")
 @click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE...")
 @click.option(
-    "--study",
-    "study_file",
-    metavar="STUDY",
-    type=PATH,
-    default=MADE,
-    show_default=True,
-    help="The study; made where it is not there.",
+    "--study", "study_file", metavar="STUDY", type=PATH, default=MADE, help="Made where it is not there."
 )
 @click.option("--model", help="Who answered, where the file does not say or under another name.")
 @click.option("--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first.")

@@ -60,11 +60,12 @@ def table(name: str, rows: Rows) -> None:
 
 
 def records(found: Sequence[Mapping[str, object]], title: str) -> None:
-    """Print objects of the same keys as a table, a column for each key."""
+    """Print objects of the same keys as a table, a column for each key; nothing with ``--json``."""
     from metacog_pipeline.leaderboard.output import Rows, to_table
 
-    rows = Rows(tuple(found[0]), tuple(tuple(each.values()) for each in found)) if found else Rows((), ())
-    click.echo(to_table(rows, title))
+    if not wanted():
+        rows = Rows(tuple(found[0]), tuple(tuple(each.values()) for each in found)) if found else Rows((), ())
+        click.echo(to_table(rows, title))
 
 
 def value(found: object) -> None:

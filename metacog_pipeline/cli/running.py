@@ -46,11 +46,9 @@ def plan(study_file: Path) -> None:
 
     study = opened(study_file)
     result = plan_study(study)
-    rows = [asdict(row) for row in result.rows]
-    if printing.wanted():
-        return printing.value({"study": study.study.name, "rows": rows, "notes": result.notes})
-    printing.records(rows, f"Plan for {study.study.name}")
-    click.echo("\n".join(result.notes))
+    name, rows = study.study.name, [asdict(row) for row in result.rows]
+    printing.records(rows, f"Plan for {name}")
+    printing.say("\n".join(result.notes), study=name, rows=rows, notes=result.notes)
     printing.next_step("run", study_file)
 
 

@@ -86,11 +86,7 @@ def _show_number(home: Home, *cell: str) -> None:
     """Print where a number of a board comes from."""
     with one_connection(home):
         found = explain(home, *cell)
-    if printing.wanted():
-        printing.value(found)
-    else:
-        for line in _lines(found):
-            click.echo(printable(line))
+    printing.say("\n".join(map(printable, _lines(found))), **found)
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -26,27 +26,19 @@ _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model 
 _DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BUDGET)
 
 
+def _per_model(option: str, name: str, words: str, **more: Any) -> Callable[[Any], Any]:
+    help = f"{words}: once per billed model, in their order."
+    return click.option(option, name, multiple=True, help=help, **more)
+
+
 @click.command()
 @click.argument("study_file", metavar="[STUDY]", type=PATH, default=Path("study.toml"))
 @click.option(
     "--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="A model to ask (repeatable)."
 )
 @click.option("--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable), else all.")
-@click.option(
-    "--price",
-    "prices",
-    nargs=2,
-    type=_DOLLARS,
-    multiple=True,
-    help="Dollars per million tokens in and out: once per billed model, in their order.",
-)
-@click.option(
-    "--key",
-    "keys",
-    multiple=True,
-    metavar="VARIABLE",
-    help="Environment variable with the key: once per billed model, in their order.",
-)
+@_per_model("--price", "prices", "Dollars per million tokens in and out", type=_DOLLARS, nargs=2)
+@_per_model("--key", "keys", "Environment variable with the key", metavar="VARIABLE")
 @click.option("--budget", type=_MOST, help=f"The most to spend, in dollars; {_BUDGET:g} for billed models.")
 @printing.json_option
 def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **dollars: Any) -> None:
@@ -115,9 +107,8 @@ def _ask_price(row: Row) -> tuple[float, float]:
 def _ask_key(row: Row) -> str | None:
     """Ask for the name of a key's variable; None for the provider's usual one, or where a server needs no key."""
     usual = row.usual_key
-    said = f"{row.name}: environment variable with the key?" + (
-        "" if usual else " (none where it needs no key)"
-    )
+    none = "" if usual else " (none where it needs no key)"
+    said = f"{row.name}: environment variable with the key?{none}"
     given = str(click.prompt(said, usual or "none"))
     return None if given in (usual, "none") else given
 
@@ -216,10 +207,7 @@ def _examine(study: Study, offline: bool) -> NoReturn:
     if printing.wanted():
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
     else:
-        asked, failed = (
-            " (no model was asked)" if offline else "",
-            sum(each.state == "fail" for each in found),
-        )
+        asked, failed = " (no model was asked)" * offline, sum(each.state == "fail" for each in found)
         again = f"{failed} of {len(found)} checks failed: correct them and run `metacog doctor` again{asked}"
         lines = [*(each.line for each in found), again if failed else f"A run can start{asked}."]
         click.echo("\n".join(lines))

@@ -42,7 +42,7 @@ def meaning(own: Mapping[str, str], column: str) -> str | None:
     return next((own[name] for name in patterns if fnmatch.fnmatchcase(column, name)), None)
 
 
-def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
+def declared_measures(benchmarks: Iterable[str]) -> Iterator[tuple[object, ...]]:
     """Yield one row of the dataset ``measures`` per measure the benchmarks declare, and per one they share."""
     for benchmark in sorted({*benchmarks} & {*registry.names()}):
         own = registry.load(benchmark)
@@ -56,34 +56,16 @@ def declared_measures(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
             yield _row(benchmark, PREFIX + measure.name, measure, reference, shown)
 
 
-def declared_questions(benchmarks: Iterable[str]) -> Iterator[dict[str, object]]:
+def declared_questions(benchmarks: Iterable[str]) -> Iterator[tuple[object, ...]]:
     """Yield one row of the dataset ``questions`` per question of the verdict that the benchmarks are asked."""
     for benchmark in sorted({*benchmarks} & {*registry.names()}):
-        for each in questions_of(registry.load(benchmark)):
-            family, measure = each.primary
-            if each.verdict is not None:
-                yield {
-                    "benchmark": benchmark,
-                    "question": each.verdict,
-                    "asks": each.asks,
-                    "family": family,
-                    "measure": measure,
-                }
+        asked = questions_of(registry.load(benchmark))
+        yield from ((benchmark, q.verdict, q.asks, *q.primary) for q in asked if q.verdict is not None)
 
 
 def _row(
     benchmark: str, name: str, measure: Measure, paper: str | None, shown: Container[str]
-) -> dict[str, object]:
-    low, high = measure.range
-    same = {key: getattr(measure, key) for key in ("label", "higher_is_better", "headline")}
-    words = {"unit": measure.unit.value, "paper": paper or None, "definition": measure.words or None}
+) -> tuple[object, ...]:
+    words = (measure.label, measure.unit.value, paper or None, measure.words or None)
     detail = name not in shown and not measure.headline
-    return {
-        "benchmark": benchmark,
-        "measure": name,
-        "min": low,
-        "max": high,
-        "detail": detail,
-        **same,
-        **words,
-    }
+    return (benchmark, name, *words, *measure.range, measure.higher_is_better, measure.headline, detail)

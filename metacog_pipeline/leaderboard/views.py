@@ -101,8 +101,12 @@ class Views:
     def make_given(self) -> None:
         """Make the tables of what the study asks, and register what the benchmarks declare."""
         given = {
-            "declared_measures": pl.DataFrame([*declared_measures(self.asked)], schema=MEASURES),
-            "declared_questions": pl.DataFrame([*declared_questions(self.asked)], schema=QUESTIONS),
+            "declared_measures": pl.DataFrame(
+                [*declared_measures(self.asked)], schema=MEASURES, orient="row"
+            ),
+            "declared_questions": pl.DataFrame(
+                [*declared_questions(self.asked)], schema=QUESTIONS, orient="row"
+            ),
         }
         for name, frame in given.items():
             self.connection.register(name, frame.to_arrow())

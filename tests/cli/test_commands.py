@@ -32,10 +32,9 @@ def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(m
     assert set(named.split()) <= measures
 
 
-def test_the_board_comes_as_csv_markdown_and_table(metacog, finished):
+def test_the_board_comes_as_csv_and_table(metacog, finished):
     text = metacog("board", "metamedqa", "--study", finished, "--format", "csv").out
     assert next(csv.reader(io.StringIO(text))) == COLUMNS
-    assert "| model |" in metacog("board", "--all", "--study", finished, "--format", "markdown").out
     table = metacog("board", "--all", "--study", finished).out
     assert "simulated observers" in table
     assert "Question set: sample" in table
