@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
         run=given["run"], benchmark=benchmark, people=given["people"],
     )  # fmt: skip
     done = [
-        _one(file, study_file, quiet, given["pairs"], given["condition"], options)
+        _one(file, study_file, quiet, given, options)
         for file in map(Path, places if benchmark is None else others)
     ]
     if studies := [each.study for each in done if each.study is not None]:
@@ -70,12 +70,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
 
 
 def _one(
-    file: Path,
-    study_file: Path,
-    quiet: bool,
-    pairs: tuple[str, ...],
-    condition: str | None,
-    options: ImportOptions,
+    file: Path, study_file: Path, quiet: bool, given: Mapping[str, Any], options: ImportOptions
 ) -> Imported:
     """Import one file, and show what was taken of it."""
     from metacog_pipeline.interchange import importing
@@ -83,7 +78,10 @@ def _one(
     def show(line: str) -> None:
         printing.say(f"{file.name}: {line}", understood=[line])
 
-    options = replace(options, show=None if quiet else show)
+    options, (pairs, condition) = (
+        replace(options, show=None if quiet else show),
+        (given["pairs"], given["condition"]),
+    )
     counts = {}
     if options.people is None:
         found = importing.take(file, study_file, pairs, condition, options)
@@ -96,10 +94,8 @@ def _one(
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
     for line in _not_taken(found.rejected):
         click.echo(f"{file.name}: {line}", err=True)
-    rows = [each._asdict() for each in found.rejected] if printing.wanted() else []
-    printing.say(
-        "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}", **counts, rejected=rows
-    )
+    said = "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}"
+    printing.say(said, **counts, rejected=[each._asdict() for each in found.rejected])
     return found
 
 

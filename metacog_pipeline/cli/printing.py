@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,11 +98,6 @@ def next_step(*words: object) -> None:
         click.echo(f"Next: {said}", err=True)
     elif _found():
         say(next=[said])
-
-
-def written(path: Path) -> None:
-    """Say that a file or folder was written."""
-    say(f"wrote {path}", wrote=[str(path)])
 
 
 def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:

@@ -41,9 +41,7 @@ def explain(home: Home, benchmark: str, condition: str, model: str, measure: str
     ).rows
     found["asked"] = sum(count for _, _, count in counted)
     found["not_ok"] = {
-        f"{how}: {one_line(why, 120)}" if isinstance(why, str) else str(how): count
-        for how, why, count in counted
-        if how != "ok"
+        one_line(f"{how}: {why}" if why else how, 140): count for how, why, count in counted if how != "ok"
     }
     found["coverage"] = _coverage(home, answers, row)
     found["sql"].append(f"from {answers} order by item_id, run")

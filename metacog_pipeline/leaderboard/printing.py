@@ -148,7 +148,10 @@ def _reasons(board: Board, lines: Sequence[_Line]) -> Iterator[str]:
 def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     present = {name for line in lines for name in line.measures}
     columns = [each for each in board.columns if present & {*each.measures}]
-    columns += [_first_reply_column(board, name) for name in sorted(present) if name.endswith(FIRST_REPLY)]
+    shorts = {each.measure: each.short for each in board.columns}
+    for name in sorted(each for each in present if each.endswith(FIRST_REPLY)):
+        measure = name.removesuffix(FIRST_REPLY)
+        columns.append(Column(name, f"{shorts.get(measure, measure)}, first replies"))
     mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
     valued = {name for line in lines for name in line.measures if line.number(name) is not None}
     ranking = next((each for each in board.order if valued & {*each}), ())
@@ -159,15 +162,9 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
         counts = (shown(about["n_failed"]), shown(about["n_unreadable"]))
         cells = (_cell(line, column) for column in columns)
         rows.append((*first, *cells, _number(about["coverage"]), *counts))
-    shorts = (column.short for column in columns)
-    head = ("model", *(("source",) if mixed else ()), *shorts, "coverage", "failed", "unreadable")
+    heads = (column.short for column in columns)
+    head = ("model", *(("source",) if mixed else ()), *heads, "coverage", "failed", "unreadable")
     return Rows(head, tuple(rows))
-
-
-def _first_reply_column(board: Board, name: str) -> Column:
-    measure = name.removesuffix(FIRST_REPLY)
-    short = next((each.short for each in board.columns if each.measure == measure), measure)
-    return Column(name, f"{short}, first replies")
 
 
 def _cell(line: _Line, column: Column) -> str:

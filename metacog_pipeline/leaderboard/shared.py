@@ -21,9 +21,6 @@ def catch_up(study: Study) -> None:
 @contextlib.contextmanager
 def among_hosts(study: Study) -> Iterator[None]:
     """Begin with all that other hosts kept and made, and bring them what is made meanwhile. Raises as `catch_up`."""
-    if study.deploy.store is None:
-        yield
-        return
     catch_up(study)
     try:
         yield

@@ -49,23 +49,22 @@ def compared_text(found: Rows, a: str, b: str) -> str:
     for title, answers in (("Primary tests", True), ("Exploratory tests", False)):
         own = [row for row in rows if (row["question"] is not None) is answers and row["value"] is not None]
         if own:
-            text += f"\n{title}\n{to_table(Rows(_COMPARED, tuple(tuple(_compared(row)) for row in own)))}"
+            text += f"\n{title}\n{to_table(Rows(_COMPARED, tuple(map(_compared, own))))}"
     if left := sum(row["value"] is None for row in rows):
         text += f"\n{left} of {len(rows)} tests have no value; column status of --format csv says why.\n"
     return text
 
 
-def _compared(row: Mapping[str, Any]) -> Iterator[object]:
-    yield from (
-        row["question"] or "",
-        row["benchmark"],
+def _compared(row: Mapping[str, Any]) -> tuple[object, ...]:
+    ends, condition = (
+        (row["low_adjusted"], row["high_adjusted"]),
         board_condition(row["task"], row["condition"]),
     )
-    yield from (row["measure"], row["family"], _short(row["value"]))
-    ends = (row["low_adjusted"], row["high_adjusted"])
-    yield "" if None in ends else f"[{_short(ends[0])}, {_short(ends[1])}]"
-    yield p_text(row["p_adjusted"])
-    yield from (row["n"], row["verdict"] or "", "yes" if row["low_n"] else "")
+    interval = "" if None in ends else f"[{_short(ends[0])}, {_short(ends[1])}]"
+    about = (row["question"] or "", row["benchmark"], condition, row["measure"], row["family"])
+    few = "yes" if row["low_n"] else ""
+    tested = (p_text(row["p_adjusted"]), row["n"], row["verdict"] or "", few)
+    return (*about, _short(row["value"]), interval, *tested)
 
 
 def p_text(p: float | None) -> str:

@@ -14,7 +14,7 @@ from metacog_pipeline.scoring.files import scored_partitions
 from metacog_pipeline.scoring.harmonised import LACKING, lacking, with_verdict
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import read_frame, write_frame
+from metacog_pipeline.study.frames import read_frames, write_frame
 
 VERSION = calibration.VERSION
 CELL = ["benchmark", "dataset", "condition", "model"]
@@ -42,9 +42,8 @@ def lacking_of(study: Study) -> pl.DataFrame:
     """Return what the study lacks; the runs of a model count together."""
     found = [LACKING.to_frame()]
     for benchmark in enabled(study):
-        for partitions in scored_partitions(benchmark).values():
-            runs = [read_frame(each.below("scored")) for each in partitions]
-            found.append(lacking(benchmark, pl.concat(runs, how="diagonal_relaxed")))
+        for runs in scored_partitions(benchmark).values():
+            found.append(lacking(benchmark, read_frames([each.below("scored") for each in runs])))
     return pl.concat(found)
 
 

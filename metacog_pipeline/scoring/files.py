@@ -39,6 +39,7 @@ from metacog_pipeline.scoring.estimates import (
 from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 
@@ -127,14 +128,8 @@ def comparison_digest(benchmark: Bound) -> str:
 
 
 def _rules(benchmark: Bound) -> list[Any]:
-    settings = benchmark.settings.affecting(Stage.SCORING)
-    known = [
-        VERSION,
-        benchmark.versions[Stage.SCORING],
-        benchmark.context.seed,
-        settings,
-        benchmark.scoring_digest(),
-    ]
+    settings, seed = benchmark.settings.affecting(Stage.SCORING), benchmark.context.seed
+    known = [VERSION, benchmark.versions[Stage.SCORING], seed, settings, benchmark.scoring_digest()]
     # It marks rows with too few answers.
     return [*known, coverage.digest(), *reader_error.error_digest(benchmark)]
 
@@ -146,7 +141,7 @@ def _digest(depends: Any) -> str:
 # --- one model and run ------------------------------------------------------------------------------------------------
 def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     """Read a partition's answers and keep the responses; where the reader failed or some are missing, without a digest."""
-    frame = responses(benchmark, partition, tasks.asked(benchmark, partition.spec))
+    frame = _responses(benchmark, partition, current_transcripts(benchmark, partition))
     whole = frame.height == tasks.expected(benchmark, partition.spec)
     current = whole and not (frame["status"] == FAILED_READING).any()
     digest = response_digest(benchmark, partition) if current else ""
@@ -154,14 +149,11 @@ def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     return frame
 
 
-def responses(
-    benchmark: Bound, partition: Partition, asked: tasks.Asked, transcripts: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return the responses of a partition to what was asked, as its transcripts, or those given, have them now."""
-    transcripts = current_transcripts(benchmark, partition) if transcripts is None else transcripts
-    source = str(partition.manifest().get("source") or source_of(partition.spec))
-    model, run = partition.spec.name, partition.run
-    return read_responses(benchmark, transcripts, asked, model=model, run=run, source=source)
+def _responses(benchmark: Bound, partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
+    """Return the responses of a partition to what is asked now, as these transcripts have them."""
+    spec, asked = partition.spec, tasks.asked(benchmark, partition.spec)
+    source = str(partition.manifest().get("source") or source_of(spec))
+    return read_responses(benchmark, transcripts, asked, model=spec.name, run=partition.run, source=source)
 
 
 def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
@@ -248,7 +240,7 @@ def _derived(
     read = read_frame(partition.below("responses"))
     if first and read["asked_again"].any():
         kept = current_transcripts(benchmark, partition).filter(~pl.col("step").str.ends_with(AGAIN))
-        read = responses(benchmark, partition, tasks.asked(benchmark, partition.spec), kept)
+        read = _responses(benchmark, partition, kept)
     judged = kept_judgements(benchmark, partition)
     return derived(benchmark, read, judged if judged is None or change is None else change(judged))
 
@@ -327,7 +319,10 @@ def compare(benchmark: Bound) -> Compared:
         return Compared(dict.fromkeys(paths, 0), ())
     scored = read_frames([each.below("scored") for each in partitions])
     judged = kept_judgements(benchmark, *partitions)
-    groups, pooled = groups_of(benchmark, scored, by_run=False), pooled_estimates(benchmark)
+    groups = groups_of(benchmark, scored, by_run=False)
+    models = sorted(model_estimates_path(benchmark, each) for each in scored_partitions(benchmark))
+    there = [path for path in models if path.exists()]
+    pooled = read_frames(there) if there else ESTIMATE.to_frame()
     everything = Scored(scored, groups, judged, pooled)
     answers = with_verdict(each.below("harmonised") for each in partitions)
     confidence = comparing.of_confidence(benchmark, groups, scored, answers)
@@ -344,13 +339,6 @@ def compare(benchmark: Bound) -> Compared:
     for name, frame in made.items():
         write_frame(frame, paths[name], digest)
     return Compared({name: frame.height for name, frame in made.items()}, tuple(failures))
-
-
-def pooled_estimates(benchmark: Bound) -> pl.DataFrame:
-    """Return the pooled estimates of all listed models, in the order of their names; nothing before there are any."""
-    paths = sorted(model_estimates_path(benchmark, spec.name) for spec in benchmark.context.study.models)
-    there = [path for path in paths if path.exists()]
-    return read_frames(there) if there else pl.DataFrame()
 
 
 def scored_partitions(benchmark: Bound) -> dict[str, list[Partition]]:

@@ -75,9 +75,8 @@ class Detection:
 
         def compute(group: Group) -> Estimate:
             weights = self.weights(group.counts)
-            return ratio(
-                group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why
-            )
+            above, below = (weights[:, list(cells)].sum(axis=1) for cells in (top, of))
+            return ratio(group.counts, above, below, why)
 
         return Resting(compute, self.where(*of))
 

@@ -62,11 +62,8 @@ def error_path(benchmark: Bound) -> Path:
 def reader_digest(benchmark: Bound) -> str:
     """Return the digest of who decides in which words: labels of another reader say nothing of this one."""
     reader, declared = benchmark.context.study.reader_model, benchmark.judging
-    worded = (
-        declared.prompt_digest(benchmark)
-        if declared is not None and declared.prompt_digest is not None
-        else None
-    )
+    words = None if declared is None else declared.prompt_digest
+    worded = None if words is None else words(benchmark)
     return sha256_hex(canonical_json([None if reader is None else request_digest(reader), worded]))
 
 
@@ -147,9 +144,9 @@ def _flipped(judged: pl.DataFrame, here: pl.Expr) -> pl.DataFrame:
 def _widened(benchmark: Bound, rows: pl.DataFrame, rests: pl.Expr, error: ReaderError) -> pl.DataFrame:
     """Return rows with mean and spread of the draws in them, within the range of each measure."""
     declared = measures_of(benchmark)
-    ends = [{each.name: each.range[place] for each in declared} for place in (0, 1)]
     lowest, highest = (
-        pl.col("measure").replace_strict(each, default=None, return_dtype=pl.Float64) for each in ends
+        pl.col("measure").replace_strict(ends, default=None, return_dtype=pl.Float64)
+        for ends in ({each.name: each.range[place] for each in declared} for place in (0, 1))
     )
     whole, extra = rests & (pl.col("_n") == DRAWS), Z95**2 * pl.col("_variance")
     down = pl.col("_mean") - ((pl.col("estimate") - pl.col("low")) ** 2 + extra).sqrt()

@@ -41,7 +41,10 @@ def read_responses(
     Superseded answers are left out of ``transcripts``; items that were never answered are read from no calls. ``source`` is
     measured, imported or simulated.
     """
-    calls = newest_calls(transcripts)
+    # By item and condition the newest call of each step, a failed one only where there is no other.
+    calls: dict[tuple[str, str], dict[str, Kept]] = {}
+    for row in in_order(transcripts):
+        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
     shared = {condition.name: condition.shared for condition in benchmark.conditions()}
     schema = response_schema(benchmark)
     rows = []
@@ -117,23 +120,10 @@ def _of_one_mode(made: Iterable[Kept]) -> list[Kept]:
     return [each for each in kept if each["mode"] == answered[-1]["mode"]]
 
 
-def newest_calls(transcripts: pl.DataFrame) -> dict[tuple[str, str], dict[str, Kept]]:
-    """Return {(item, condition): {step: newest call, a failed one only where there is no other}}."""
-    calls: dict[tuple[str, str], dict[str, Kept]] = {}
-    for row in in_order(transcripts):
-        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
-    return calls
-
-
 def in_order(transcripts: pl.DataFrame, also: Sequence[str] = ()) -> Iterator[Kept]:
     """Yield the kept calls, failed ones first and then by time, so that of several the last one counts."""
     ordered = transcripts.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
     yield from ordered.select(*CALL_COLUMNS, *also).iter_rows(named=True)
-
-
-def why_failed(kept: Kept) -> str:
-    """Return why a failed call failed."""
-    return str(kept["error_message"] or kept["error_code"] or "the call failed")
 
 
 def total(kept: Iterable[Kept], column: str) -> Any:
@@ -144,5 +134,6 @@ def total(kept: Iterable[Kept], column: str) -> Any:
 
 def call_of(kept: Kept) -> Call:
     """Return a kept call as a benchmark reads it."""
-    failed = why_failed(kept) if kept["status"] == "failed" else None
+    why = str(kept["error_message"] or kept["error_code"] or "the call failed")
+    failed = why if kept["status"] == "failed" else None
     return Call(kept["status"], kept["text"] or "", kept["mode"], kept["logprobs_json"], failed)

@@ -129,12 +129,8 @@ def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]
     if wanted is None or not path.exists():
         return 0, ""
     noted = judging.judged_as(partition).manifest()  # it has both where judgements are whole
-    count = noted.get("n_expected")
-    if (
-        wanted.prompt_digest is not None
-        and isinstance(count, int)
-        and judgements_current(benchmark, partition)
-    ):
+    count, whole = noted.get("n_expected"), wanted.prompt_digest is not None
+    if whole and isinstance(count, int) and judgements_current(benchmark, partition):
         return count, str(noted["fingerprint"])
     return judging.needed(benchmark, wanted, partition, read_frame(path))
 

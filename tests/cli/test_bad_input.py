@@ -116,13 +116,6 @@ def test_a_confidence_of_7_is_kept_and_cannot_be_read(taken, study):
     assert "of 1 answers that were read 1 cannot be read" in result.out
 
 
-def test_an_import_for_a_model_that_is_asked_here(metacog, study):
-    rows = answers(study, "item_id,choice\nsample-0001,A\n")
-    arguments = ("import", "metamedqa", rows, "--study", study, "--run", "1")
-    metacog(*arguments, "--model", "sim").refused_in_one_line("sim", 'provider = "replay"')
-    metacog(*arguments, "--model", "thiers").refused_in_one_line('"theirs"')
-
-
 @pytest.mark.parametrize(
     ("pairs", "parts"),
     [
@@ -175,23 +168,3 @@ def test_a_corrupt_parquet_file_in_the_store_is_put_aside_and_made_again_from_th
     assert copy.with_name("transcripts.parquet.damaged").read_bytes() == torn
     assert [record.answer_id for record in kept_records(partition.folder)] == before
     assert pq.read_metadata(copy).num_rows == len(before)
-
-
-def test_a_query_that_is_wrong_or_writes(metacog, finished):
-    study = finished
-    metacog("sql", "selct 1", "--study", study).refused_in_one_line("query")
-    metacog("sql", "select * from no_such_table", "--study", study).refused_in_one_line("no_such_table")
-    metacog("sql", "drop table board", "--study", study).refused_in_one_line("not allowed")
-    metacog("sql", "select * from read_csv('/etc/passwd')", "--study", study).refused_in_one_line("query")
-    metacog("board", "medley", "--study", study).refused_in_one_line('"medley"', "metamedqa")
-
-
-def test_a_board_before_anything_ran(metacog, study):
-    metacog("board", "--study", study).refused_in_one_line("leaderboard.duckdb", "run")
-
-
-def test_an_unknown_option_and_a_missing_argument(metacog, study):
-    for arguments in (("plan",), ("plan", study, "--limitt", "3"), ("nonsense",)):
-        result = metacog(*arguments)
-        assert result.code == 2
-        assert "Traceback" not in result.err

@@ -15,23 +15,11 @@ LATE = datetime(2026, 11, 27, 23, 30, tzinfo=UTC)
 
 def call(place: int, at: datetime, usd: float | None, **columns: object) -> dict[str, object]:
     return {
-        **{
-            "answer_id": f"c{place}",
-            "benchmark": "metamedqa",
-            "model": "alpha",
-            "run": 2,
-            "item_id": f"i{place}",
-        },
-        **{
-            "condition": "c",
-            "step": "answer",
-            "provider": "openai",
-            "model_id": "gpt-5",
-            "source": "measured",
-        },
-        **{"status": "ok", "text": "B", "request_json": "{}", "started_at": at, "superseded": False},
-        **{"cost_usd": usd, **columns},
-    }
+        "answer_id": f"c{place}", "benchmark": "metamedqa", "model": "alpha", "run": 2, "item_id": f"i{place}",
+        "condition": "c", "step": "answer", "provider": "openai", "model_id": "gpt-5", "source": "measured",
+        "status": "ok", "text": "B", "request_json": "{}", "started_at": at, "superseded": False,
+        "cost_usd": usd, **columns,
+    }  # fmt: skip
 
 
 @pytest.fixture

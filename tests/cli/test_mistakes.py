@@ -86,6 +86,7 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
 #: What is typed, and what the line must say. The board has one number, of gpt-4o.
 TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("bord", ('no command "bord"', 'did you mean "board"', "metacog --help")),
+    ("trian", ('did you mean "train"',)),
     ("status", ("status: Missing argument 'STUDY'", "as in: metacog status [OPTIONS] STUDY")),
     ("plan study.toml more", ("plan: ", "extra argument (more)", "metacog plan [OPTIONS] STUDY")),
     ("plan stduy.toml", ("stduy.toml: no such study file", 'did you mean "study.toml"', "metacog init")),

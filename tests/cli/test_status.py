@@ -83,13 +83,6 @@ def test_port_0_is_the_next_free_one(taken):
         ports.port_for("no such host", 3000)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("bord", "board"), ("statsu", "status"), ("trian", "train")])
-def test_a_mistyped_command_is_answered_with_what_was_meant(metacog, typed, meant):
-    said = metacog(typed)
-    assert said.code == 2
-    assert f'did you mean "{meant}"' in said.err
-
-
 def test_what_failed_is_listed_before_what_was_not_asked_yet(metacog, study):
     home = load_study(study).home
     failed = {"state": "failed", "message": "no connection"}

@@ -88,21 +88,6 @@ def test_answers_without_a_confidence_are_counted_and_take_no_part():
     assert frame["n"].unique().to_list() == [40]
 
 
-def test_the_same_seed_gives_the_same_numbers():
-    frame = answers([(place % 101, place % 3 > 0) for place in range(90)])
-    assert every_measure(frame, seed=5, n_boot=100).equals(every_measure(frame, seed=5, n_boot=100))
-    assert not every_measure(frame, seed=5, n_boot=100).equals(every_measure(frame, seed=6, n_boot=100))
-
-
-def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance():
-    rng = np.random.default_rng(8)
-    percents = rng.integers(0, 101, 6000)
-    frame = answers([(int(p), int(rng.random() < p / 100)) for p in percents])
-    found = measures(patterns_of(frame["cluster"].to_numpy(), cells_of(frame), CELLS), 1, 200)
-    assert found["ece"].value < 0.03
-    assert found["auroc2"].value > 0.8
-
-
 def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     rng = np.random.default_rng(2)
     pairs = [(int(100 * c), int(rng.random() < 0.3 + 0.6 * c)) for c in rng.random(400)]

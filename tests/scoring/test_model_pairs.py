@@ -96,18 +96,6 @@ def test_answers_without_a_confidence_have_a_test_of_accuracy_and_say_why_no_oth
     assert set(found.filter(pl.col("measure") != "accuracy")["status"]) == {model_pairs.UNSTATED}
 
 
-def test_equal_models_are_not_separated():
-    rng = np.random.default_rng(5)
-    frames = [
-        of(model, rng.random(120) < 0.6, list(rng.random(120)), condition=f"c{number}")
-        for number in range(6)
-        for model in ("a", "b")
-    ]
-    found = paired(pl.concat(frames), n_boot=500)
-    assert found.height == 30
-    assert (found["p"] > 0.05 / 30).all()
-
-
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_items_give_a_status_and_never_raise(count):
     both = pl.concat([of("a", [1] * count, [0.9] * count), of("b", [0] * count, [0.4] * count)])

@@ -74,7 +74,7 @@ def train(step: str, study_file: Path, changes: tuple[str, ...], quiet: bool) ->
         )
     if last is not None and last.table is not None:
         printing.table("measures", Rows(tuple(last.table.columns), tuple(last.table.iter_rows())))
-    printing.written(made.folder)
+    printing.say(f"wrote {made.folder}", wrote=[str(made.folder)])
     trained = made.folder / "study.toml"
     printing.next_step(*(("run", trained) if trained.exists() else ("train", "study", study_file)))
 
