@@ -26,11 +26,7 @@ CHECKS = {
     "answer": ("answered", False, "Everything has its answers; few calls failed."),
     "judge": ("answered", False, "Everything has its verdicts; few calls failed."),
     "read": ("readable", True, "No question is lost or counted twice (blocks); few are unreadable (warns)."),
-    "estimate": (
-        "sound",
-        True,
-        "No NaN, no half interval, nothing outside its range (blocks); few gaps (warns).",
-    ),
+    "estimate": ("sound", True, "No NaN, no half interval, all within range (blocks); few gaps (warns)."),
 }
 
 
@@ -149,9 +145,7 @@ def _stage(
 # --- all models -------------------------------------------------------------------------------------------------------
 def _comparisons(benchmark: Bound) -> dg.AssetsDefinition:
     owner, tables = benchmark.name, ", ".join(each.name for each in benchmark.tables)
-    says = (
-        f"Numbers over all models: pooled runs, tests between models, printed numbers; own tables: {tables}."
-    )
+    says = f"Numbers over all models: pooled runs, tests, printed numbers; own tables: {tables}."
     check, version = (
         ("computed", False, "Nothing is empty because it failed."),
         benchmark.versions[Stage.SCORING],
@@ -171,22 +165,17 @@ def _compared(benchmark: Bound) -> tuple[dict[str, Any], dict[str, str]]:
     facts: dict[str, Any] = {}
     faults: dict[str, str] = {}
 
-    def compare() -> None:
+    def compare(benchmark: Bound) -> None:
         found = files.compare(benchmark)
         for each in found.failures:
             what, _, reason = each.partition(": ")
             faults[what] = "; ".join(filter(None, (faults.get(what), reason)))
         facts.update({f"rows of {name}": rows for name, rows in found.rows.items()})
 
-    work: dict[str, Callable[[], object]] = {
-        "estimates": lambda: files.pool(benchmark),
-        "comparisons": compare,
-    }
-    if benchmark.published is not None:
-        work["published"] = lambda: printed.write(benchmark)
-    for name, computes in work.items():
+    steps = {"estimates": files.pool, "comparisons": compare, "published": printed.write}
+    for name, computes in steps.items():
         try:
-            computes()
+            computes(benchmark)
         except Exception as error:  # a stranger's benchmark may fail in any way
             faults[f"{benchmark.name}_{name}"] = reason_of(error)
     return facts, faults
