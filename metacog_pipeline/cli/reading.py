@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,7 +70,13 @@ def _audit(benchmark: str, path: Path, study_file: Path) -> None:
 def _read_lines(benchmark: str, replies: IO[bytes]) -> None:
     from metacog_pipeline.reading.rows import BadRow
 
-    read_row = _reader(benchmark)
+    if benchmark not in (names := registry.names()):
+        there = f"{suggestion(benchmark, names)}; installed are: {', '.join(names)}"
+        raise click.UsageError(f'no benchmark "{benchmark}"{there}')
+    try:
+        read_row = registry.part(benchmark, "read_row")
+    except AttributeError:
+        raise click.UsageError(f'"{benchmark}" reads no replies without a study') from None
     unread = n = 0
     for number, line in enumerate(replies, 1):
         if not line.strip():
@@ -86,19 +92,6 @@ def _read_lines(benchmark: str, replies: IO[bytes]) -> None:
     if unread:
         rest = "; the others were" if unread < n else ", nothing was"
         raise SomeUnread(f"{replies.name}: {unread} of {n} lines could not be read{rest}")
-
-
-def _reader(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """Return what reads a row of a benchmark."""
-    names = registry.names()
-    if benchmark not in names:
-        there = f"{suggestion(benchmark, names)}; installed are: {', '.join(names)}"
-        raise click.UsageError(f'no benchmark "{benchmark}"{there}')
-    try:
-        found: Callable[[Mapping[str, Any]], Mapping[str, Any]] = registry.part(benchmark, "read_row")
-    except AttributeError:
-        raise click.UsageError(f'"{benchmark}" reads no replies without a study') from None
-    return found
 
 
 def _row(line: bytes) -> Mapping[str, Any]:

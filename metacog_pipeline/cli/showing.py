@@ -37,7 +37,9 @@ def show(study_file: Path, names: tuple[str, ...]) -> None:
     """
     study = opened(study_file)
     if len(names) == 4:
-        return _show_number(study.home, *names)
+        with one_connection(study.home):
+            found = explain(study.home, *names)
+        return printing.say("\n".join(map(printable, _lines(found))), **found)
     if len(names) == 2:
         return _show_item(study.home, *names)
     if len(names) == 1:
@@ -80,13 +82,6 @@ def _say_fields(values: Mapping[str, Any]) -> None:
             lines = [part for line in str(value).splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
             shown = "\n    ".join(printable(line) for line in lines)
             printing.say(f"{name}: {shown}", **{name: plain(value)})
-
-
-def _show_number(home: Home, *cell: str) -> None:
-    """Print where a number of a board comes from."""
-    with one_connection(home):
-        found = explain(home, *cell)
-    printing.say("\n".join(map(printable, _lines(found))), **found)
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

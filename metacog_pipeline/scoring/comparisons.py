@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.bound import Bound
@@ -24,6 +23,7 @@ from metacog_pipeline.scoring.harmonised import board_condition_expr, lacking
 from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.decisions import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
@@ -53,7 +53,6 @@ LEAST_SHARED = 30  # items; with fewer the coverage of single means falls below 
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
 PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
-Floats = NDArray[np.float64]
 _VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 _VERDICT = (
     pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))

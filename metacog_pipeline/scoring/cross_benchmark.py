@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 from metacog_pipeline.asking import tasks
@@ -28,13 +26,9 @@ def publish(study: Study) -> int:
     answers = with_verdict(path for path in paths if path.exists())
     measured = calibration.every_measure(answers, seed=study.study.seed)
     whole = pl.concat([labelled(measured, lacking_of(study)), human_respondents.measured(study)])
-    write_frame(whole.sort([*CELL, "source"], maintain_order=True), table_path(study), "")
+    target = study.home.cross_benchmark / "calibration.parquet"
+    write_frame(whole.sort([*CELL, "source"], maintain_order=True), target, "")
     return whole.height
-
-
-def table_path(study: Study) -> Path:
-    """Return where the table is kept."""
-    return study.home.cross_benchmark / "calibration.parquet"
 
 
 # --- runs that lack answers: withheld or labelled, as a benchmark's own numbers are -------------------------------------

@@ -7,7 +7,7 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,15 +78,11 @@ def model_estimates_path(benchmark: Bound, model: str) -> Path:
     return benchmark.context.home.estimates / benchmark.name / "models" / f"{model}.parquet"
 
 
-def table_path(benchmark: Bound, name: str) -> Path:
-    """Return where the comparisons (``comparisons``) or a table of the benchmark's own are kept."""
-    return benchmark.context.home.estimates / benchmark.name / name / f"{name}.parquet"
-
-
 def compared_paths(benchmark: Bound) -> dict[str, Path]:
     """Return where the comparisons and the benchmark's own tables are kept, by name."""
     names = ("comparisons", INSTRUMENTS, *(each.name for each in benchmark.tables))
-    return {name: table_path(benchmark, name) for name in names}
+    folder = benchmark.context.home.estimates / benchmark.name
+    return {name: folder / name / f"{name}.parquet" for name in names}
 
 
 # --- digests of inputs ------------------------------------------------------------------------------------------------
@@ -191,7 +187,7 @@ def score(benchmark: Bound, partition: Partition) -> Scores:
         raise
     found = _numbers(benchmark, [partition], scored, by_run=True)
     alike = every_answer(benchmark, scored)
-    odd, wrong = [*senseless(found)], [*_unharmonised(alike)]
+    odd, wrong = [*senseless(found)], _unharmonised(alike)
     failed = [f"a measure failed: {each}; correct its compute" for each in failures_in(found)]
     faults = (*odd, *wrong, *failed)
     # What has a fault carries no digest, so that the next run scores it again.
@@ -202,15 +198,15 @@ def score(benchmark: Bound, partition: Partition) -> Scores:
     return Scores(found, len(odd), faults)
 
 
-def _unharmonised(alike: pl.DataFrame) -> Iterator[str]:
-    """Yield what is wrong with right, wrong and confidence, where anything is: then none of it is passed on."""
+def _unharmonised(alike: pl.DataFrame) -> list[str]:
+    """Return what is wrong with right, wrong and confidence, where anything is: then none of it is passed on."""
     wrong = alike.filter(~pl.col("correct").is_in([0.0, 1.0]) | ~pl.col("confidence").is_between(0, 1))
-    if not wrong.is_empty():
-        correct, confidence = wrong.select("correct", "confidence").row(0)
-        yield (
-            f"harmonise gives correct {correct} and confidence {confidence} ({wrong.height} of {alike.height} responses): "
-            "none of them is compared with other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
-        )
+    if wrong.is_empty():
+        return []
+    correct, confidence = wrong.select("correct", "confidence").row(0)
+    given = f"correct {correct} and confidence {confidence} ({wrong.height} of {alike.height} responses)"
+    rule = "none of them is compared with other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
+    return [f"harmonise gives {given}: {rule}"]
 
 
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:

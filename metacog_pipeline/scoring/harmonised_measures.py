@@ -19,24 +19,17 @@ CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))
 #: What is measured of these (`stats.mafc.efficiency`).
 OF_CHOICES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 _BEST = {"lowest": False, "neither": None}
-
-
-def _declared() -> tuple[Measure, ...]:
-    found = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    return tuple(
-        Measure(
-            name,
-            said["label"],
-            unit=Unit(said.get("unit", Unit.SHARE)),
-            range=tuple(said.get("range", (0.0, 1.0))) or (None, None),
-            higher_is_better=_BEST.get(said.get("best"), True),
-            words=said["words"],
-            rests_on=CHOSEN if name in OF_CHOICES else _STATED,
-            shared=True,
-        )
-        for name, said in found.items()
-    )
-
-
 #: By the name without the prefix, in the order of the table.
-DECLARED = _declared()
+DECLARED = tuple(
+    Measure(
+        name,
+        said["label"],
+        unit=Unit(said.get("unit", Unit.SHARE)),
+        range=tuple(said.get("range", (0.0, 1.0))) or (None, None),
+        higher_is_better=_BEST.get(said.get("best"), True),
+        words=said["words"],
+        rests_on=CHOSEN if name in OF_CHOICES else _STATED,
+        shared=True,
+    )
+    for name, said in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+)

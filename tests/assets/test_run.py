@@ -214,13 +214,6 @@ def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_f
     assert ended(5, 6) == ended(6, 5) == ended(5, 6, 6) == ended(6, 6, 5) == 7
 
 
-def test_a_failure_beside_a_success_ends_with_some_failed(bench, simulated, http):
-    bench.write(simulated("good"), http("locked", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
-    assert bench.launch() == 7
-    asked = bench.instance.get_materialized_partitions(AssetKey(["metamedqa", "transcripts"]))
-    assert asked == {"good|1"}, "what was answered beside a failure is materialized"
-
-
 def test_derived_columns_that_vanish_are_refused_and_their_numbers_withdrawn(
     bench, simulated, monkeypatch, capfd
 ):
