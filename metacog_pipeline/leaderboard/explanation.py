@@ -98,11 +98,5 @@ def _definition(home: Home, benchmark: str, measure: str) -> dict[str, Any]:
     if benchmark in registry.names():
         said = registry.load(benchmark).paper
         paper = f"{said.authors} {said.year}, {said.title}, {said.where}{f', {place}' if place else ''}"
-    return {
-        "label": label or name,
-        "words": words,
-        "formula": shared.get("formula") or words,
-        "unit": unit,
-        "reference": shared.get("reference", ""),
-        "paper": paper,
-    }
+    about = {"label": label or name, "words": words, "formula": shared.get("formula") or words}
+    return {**about, "unit": unit, "reference": shared.get("reference", ""), "paper": paper}
