@@ -19,14 +19,13 @@ WORDING = prompts.load_wording()
 
 
 def test_predictions_come_before_the_question_unless_asked_in_one_turn(item_named):
-    steps = {
-        name: prompts.item_steps(item_named(name), "free") for name in ("pre.text", "eco.bakery", "res.coins")
-    }
-    assert steps == {
-        "pre.text": ("turn_1", "turn_2"),
-        "eco.bakery": ("answer", "probe"),
-        "res.coins": ("turn_1", "turn_2", "probe"),
-    }
+    two = ("turn_1", "turn_2")
+    for name, steps in (
+        ("pre.text", two),
+        ("eco.bakery", ("answer", "probe")),
+        ("res.coins", (*two, "probe")),
+    ):
+        assert prompts.item_steps(item_named(name), "free") == steps
     assert prompts.item_steps(item_named("pre.text"), "one_turn") == ("answer",)
     assert prompts.item_steps(item_named("eco.bakery"), "json") == ("answer", "probe")
     assert [item.item_id for item in prompts.applicable(ITEMS, "delegate")] == ["bet.know", "bet.ramp"]

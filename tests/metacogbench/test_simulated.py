@@ -8,9 +8,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item, items_of
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    PARTNER,
-)
+from metacog_pipeline.benchmarks.metacogbench.prompts import PARTNER
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ObserverSpec
 from tests.metacogbench.helpers import pool, read, transcribed

@@ -110,12 +110,8 @@ def test_conditions_follow_languages_and_idk(tmp_path):
     assert conditions("idk = false") == ("dual",)
     assert conditions('languages = ["ko", "en"]') == ("dual_ko", "dual", "idk_ko", "idk")
     assert conditions('languages = ["zh", "es"]') == ("dual_zh", "dual_es", "idk_zh", "idk_es")
-    assert conditions('languages = ["zh", "en"]\nidk = ["en"]\npreceded = true') == (
-        "dual_zh",
-        "dual",
-        "idk",
-        "preceded",
-    )
+    every = conditions('languages = ["zh", "en"]\nidk = ["en"]\npreceded = true')
+    assert every == ("dual_zh", "dual", "idk", "preceded")
 
 
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):

@@ -1,10 +1,7 @@
 """Rules of reading beside ours: the published ones, literally, and stricter ones."""
 
 from metacog_pipeline.benchmarks.selfknowledge.read import matches
-from metacog_pipeline.benchmarks.selfknowledge.rules import (
-    RULES,
-    says_yes,
-)
+from metacog_pipeline.benchmarks.selfknowledge.rules import RULES, says_yes
 from tests.tables import every
 
 EVERY = ("entities", *RULES)

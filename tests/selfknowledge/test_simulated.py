@@ -22,15 +22,12 @@ Z = NormalDist().inv_cdf
 NAMES = [f"thing of {number}." for number in range(N)]
 MANY = [
     Item(
-        item_id=f"i{n}",
-        dataset="sample",
-        split="all",
-        position=n,
+        item_id=f"i{n}", dataset="sample", split="all", position=n,
         questions=(("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")),
         answers=(("en", (f"maker {n:05d}",)), ("es", (f"autor {n:05d}",))),
     )
     for n, name in enumerate(NAMES)
-]
+]  # fmt: skip
 
 
 def request(item: Item, condition: str, step: str, **sampling: Any) -> ChatRequest:

@@ -162,12 +162,8 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_made(write, tmp_pa
 
 
 def test_a_change_on_the_command_line_is_checked_like_the_file(own):
-    for given, said in (
-        ("sigma", "KEY=VALUE"),
-        ("sigma=-1", "sigma"),
-        ("sgima=1", "sgima"),
-        ("population=two", "population"),
-    ):
+    wrong = {"sigma": "KEY=VALUE", "sigma=-1": "sigma", "sgima=1": "sgima", "population=two": "population"}
+    for given, said in wrong.items():
         with pytest.raises(StudyError, match=said):
             run("study", own, "--set", given)
 
