@@ -22,35 +22,9 @@ def home(built_home):
 @every(
     "sql",
     [
-        "select 1",
-        "from leaderboard",
-        "with a as (select 1 as x) from a",
-        "summarize leaderboard",
-        "show tables",
-        "pivot leaderboard on source using count(*)",
-        "select count(*) from metamedqa_responses",
-        "select count(*) from 'items/metamedqa*.parquet'",
-    ],
-)
-def test_reading_statements_run(home, sql):
-    assert run_query(home, sql).columns
-
-
-@every(
-    "sql",
-    [
-        "drop table leaderboard",
-        "delete from leaderboard",
-        "insert into board select * from leaderboard",
-        "create or replace temp table leaderboard as select 1",
-        "copy leaderboard to 'out.csv'",
-        "explain analyze copy (select 1) to 'transcripts/out.csv'",
         "-- x\n/* y */ explain analyze copy (select 1) to 'transcripts/out.csv'",
-        "attach 'other.duckdb'",
-        "load httpfs",
         "set threads = 1",
         "pragma database_list",
-        "select 1; drop table leaderboard",
         "",
         "-- only a comment",
         "select from where",
@@ -58,14 +32,11 @@ def test_reading_statements_run(home, sql):
         "select 1/'a'",
         "select \ud800",
         "select '\x00",
-        "from read_text('/etc/hostname')",
         "from read_text('../secret')",
-        "from 'items/../../secret.parquet'",
         "select error('two\nlines')",
-        "call force_checkpoint()",
     ],
 )
-def test_everything_else_is_refused_on_one_line_and_changes_nothing(home, sql):
+def test_what_is_no_query_is_refused_on_one_line_and_changes_nothing(home, sql):
     before = {path: path.stat().st_mtime_ns for path in home.path.rglob("*") if path.is_file()}
     (home.path.parent / "secret").write_text("keep out")
     with pytest.raises(StudyError) as caught:
@@ -73,20 +44,6 @@ def test_everything_else_is_refused_on_one_line_and_changes_nothing(home, sql):
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
     assert {path: path.stat().st_mtime_ns for path in home.path.rglob("*") if path.is_file()} == before
-
-
-def test_a_connection_cannot_write_through_any_door(home):
-    before = (home / "leaderboard.duckdb").read_bytes()
-    with connect(home) as connection:
-        for sql in (
-            "drop table leaderboard",
-            "update leaderboard set estimate = 1",
-            "set enable_external_access = true",
-            "attach '/etc/x.duckdb' as y",
-        ):
-            with pytest.raises(Exception, match=r"."):
-                connection.execute(sql)
-    assert (home / "leaderboard.duckdb").read_bytes() == before
 
 
 def test_no_leaderboard_says_how_to_get_one(tmp_path):
