@@ -9,25 +9,7 @@ import pytest
 
 from tests.cli.conftest import Metacog
 from tests.simulated_server import ServerThread
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-[[models]]
-name = "m"
-provider = "openai"
-model = "m"
-base_url = "{url}/v1"
-api_key_env = "CANARY_KEY"
-price_in = 1.0
-price_out = 2.0
-answer_mode = "text"
-batch_factor = 0.5
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 4
-"""
+from tests.studies import metamedqa, write_study
 
 
 @pytest.fixture
@@ -39,9 +21,11 @@ def server(monkeypatch):
 
 @pytest.fixture
 def study(server, tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(url=server.url))
-    return path
+    model = {
+        "name": "m", "provider": "openai", "model": "m", "base_url": f"{server.url}/v1", "api_key_env": "CANARY_KEY",
+        "price_in": 1.0, "price_out": 2.0, "answer_mode": "text", "batch_factor": 0.5,
+    }  # fmt: skip
+    return write_study(tmp_path, model, benchmarks=metamedqa(limit=4))
 
 
 def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:

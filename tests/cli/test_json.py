@@ -13,30 +13,8 @@ from metacog_pipeline.cli import cli, printing, running
 from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import scored
+from tests.studies import metamedqa, write_study
 
-STUDY = """
-[study]
-name = "t"
-home = "home"
-
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = { accuracy = 0.85, seed = 1 }
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = { accuracy = 0.55, seed = 2 }
-
-[[models]]
-name = "theirs"
-provider = "replay"
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 10
-"""
 TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" for i in range(60))
 
 #: What is typed after ``metacog``, and names or columns that must be in the value.
@@ -72,7 +50,12 @@ BY_HAND = {
 def made(few_resamples, tmp_path_factory):
     """The folder of a small study that was asked, scored and published."""
     folder = tmp_path_factory.mktemp("printed")
-    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    asked = (
+        {"name": name, "provider": "simulated", "observer": {"accuracy": share, "seed": seed}}
+        for name, share, seed in (("careful", 0.85, 1), ("hasty", 0.55, 2))
+    )
+    theirs = {"name": "theirs", "provider": "replay"}
+    write_study(folder, *asked, theirs, benchmarks=metamedqa(limit=10))
     (folder / "trials.csv").write_text(TRIALS, encoding="utf-8")
     first = scored(load_study(folder / "study.toml")).items[0].item_id
     (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")

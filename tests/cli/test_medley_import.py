@@ -9,40 +9,18 @@ import pytest
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.study import load_study
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-
-[[models]]
-name = "filed"
-provider = "replay"
-family = "elsewhere"
-
-[[models]]
-name = "sim"
-provider = "simulated"
-family = "here"
-
-[[judges]]
-name = "judge"
-provider = "simulated"
-family = "there"
-
-[benchmarks.medley]
-dataset = "sample"
-limit = 3
-conditions = ["normal", "adversarial"]
-judges = ["judge"]
-"""
+from tests.studies import write_study
 
 
 @pytest.fixture
 def study(tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
-    return path
+    models = (
+        {"name": "filed", "provider": "replay", "family": "elsewhere"},
+        {"name": "sim", "provider": "simulated", "family": "here"},
+    )
+    judge = {"name": "judge", "provider": "simulated", "family": "there"}
+    medley = {"dataset": "sample", "limit": 3, "conditions": ["normal", "adversarial"], "judges": ["judge"]}
+    return write_study(tmp_path, *models, judges=[judge], benchmarks={"medley": medley})
 
 
 def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:

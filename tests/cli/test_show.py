@@ -16,34 +16,16 @@ from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import publish, scored
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-seed = 1
-
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = {{ accuracy = 0.85, seed = 1 }}
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = {{ accuracy = 0.55, seed = 2 }}
-
-[benchmarks.{name}]
-{settings}
-"""
+from tests.studies import write_study
 
 
 def finished(name: str, folder: Path) -> Path:
     """Return the file of a small study of a benchmark that was asked, scored and published."""
-    settings = registry.load(name).trial_settings
-    path = folder / "study.toml"
-    keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
-    path.write_text(STUDY.format(name=name, settings=keys), encoding="utf-8")
+    models = (
+        {"name": model, "provider": "simulated", "observer": {"accuracy": share, "seed": seed}}
+        for model, share, seed in (("careful", 0.85, 1), ("hasty", 0.55, 2))
+    )
+    path = write_study(folder, *models, seed=1, benchmarks={name: registry.load(name).trial_settings})
     scored(load_study(path))
     return path
 

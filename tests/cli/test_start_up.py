@@ -15,6 +15,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.cli import COMMANDS, REMOVED, cli, main
 from metacog_pipeline.errors import StudyError
 from tests.logs.conftest import FIXTURES
+from tests.studies import write_study
 from tests.tables import every
 
 HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
@@ -67,18 +68,6 @@ def test_a_removed_command_answers_with_what_to_use_instead(metacog, name):
 
 
 TOO_MUCH = ("dagster", "scipy", "numpy", "polars", "pyarrow", "httpx", "aiohttp", "torch", "ray")
-STUDY = """
-[study]
-name = "t"
-[[models]]
-name = "sim"
-provider = "simulated"
-[benchmarks.medley]
-[benchmarks.metacogbench]
-[benchmarks.metamedqa]
-[benchmarks.selfknowledge]
-[benchmarks.signaldetection]
-"""
 
 
 def loaded_by(code):
@@ -89,8 +78,9 @@ def loaded_by(code):
 
 
 def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path):
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY, encoding="utf-8")
+    names = ("medley", "metacogbench", "metamedqa", "selfknowledge", "signaldetection")
+    sim = {"name": "sim", "provider": "simulated"}
+    file = write_study(tmp_path, sim, benchmarks={key: {} for key in names})
     loaded = loaded_by(
         "from pathlib import Path\n"
         "import metacog_pipeline.cli, metacog_pipeline.cli.boards\n"

@@ -14,26 +14,14 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore, kept_records
+from tests.studies import write_study
 from tests.transcripts.conftest import _record
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-budget_usd = 1.0
-[[models]]
-name = "sim"
-provider = "simulated"
-[benchmarks.metamedqa]
-dataset = "sample"
-"""
 
 
 @pytest.fixture
 def study(tmp_path):
     """A study with one paid partition, its copy, and tables that were made and imported."""
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
+    path = write_study(tmp_path, {"name": "sim", "provider": "simulated"}, budget_usd=1.0)
     loaded = load_study(path)
     loaded.prepare()
     home = loaded.home

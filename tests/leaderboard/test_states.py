@@ -8,6 +8,7 @@ from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
+from tests.studies import write_study
 
 FAILED = {
     "state": "failed",
@@ -19,12 +20,7 @@ FAILED = {
 
 @pytest.fixture
 def study(tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(
-        '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n'
-        '[benchmarks.metamedqa]\ndataset = "sample"\n'
-    )
-    made = load_study(path)
+    made = load_study(write_study(tmp_path, {"name": "m", "provider": "simulated"}))
     made.prepare()
     return made
 

@@ -19,25 +19,19 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import load_study
+from tests.studies import write_study
 
 KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
-STUDY = """
-[study]
-name = "x"
-[[models]]
-name = "m"
-provider = "replay"
-[benchmarks.questions]
-items = "own.csv"
-"""
 
 
 @pytest.fixture
 def into(tmp_path):
     rows = [f'{name},Question {name}?,"[""a"",""b"",""c""]",{key}' for name, key in KEYS.items()]
     (tmp_path / "own.csv").write_text("\n".join(["id,question,options,answer", *rows]))
-    (tmp_path / "study.toml").write_text(STUDY)
-    return bound(load_study(tmp_path / "study.toml"), "questions")
+    path = write_study(
+        tmp_path, {"name": "m", "provider": "replay"}, benchmarks={"questions": {"items": "own.csv"}}
+    )
+    return bound(load_study(path), "questions")
 
 
 def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, **more: Any) -> Path:
