@@ -16,27 +16,17 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
+from tests.studies import metamedqa, write_study
 
 pytestmark = pytest.mark.proof
 START_S, FOLLOW_S = 120, 300
-STUDY = """
-[study]
-name = "followed"
-home = "home"
 
-[[models]]
-name = "first"
-provider = "simulated"
-{more}
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 6
-"""
-NEWCOMER = """
-[[models]]
-name = "newcomer"
-provider = "simulated"
-"""
+
+def write(folder: Path, *models: str) -> Path:
+    rows = ({"name": name, "provider": "simulated"} for name in models)
+    return write_study(folder, *rows, benchmarks=metamedqa(limit=6), name="followed")
+
+
 SENSORS = """{sensorsOrError(repositorySelector:
 {repositoryName: "__repository__", repositoryLocationName: "metacog_assets.definitions"})
 {... on Sensors {results {name sensorState {status}}}}}"""
@@ -49,8 +39,7 @@ BACKFILL = """mutation($p: LaunchBackfillParams!) {launchPartitionBackfill(backf
 @pytest.fixture
 def study(tmp_path):
     """A finished study of one model."""
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(more=""), encoding="utf-8")
+    path = write(tmp_path, "first")
     subprocess.run(
         [sys.executable, "-m", "metacog_pipeline", "run", str(path), "--quiet"], check=True, timeout=200
     )
@@ -117,7 +106,7 @@ def test_a_model_added_to_the_study_stands_on_the_board_after_one_backfill(study
         each["name"]: each["sensorState"]["status"] for each in ask(SENSORS)["sensorsOrError"]["results"]
     }
     assert states == dict.fromkeys(("score_and_publish", "batches_ended"), "RUNNING")
-    study.write_text(STUDY.format(more=NEWCOMER), encoding="utf-8")
+    write(study.parent, "first", "newcomer")
 
     def models() -> list[str]:
         [node] = ask(KEYS)["assetNodes"]

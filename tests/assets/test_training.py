@@ -5,16 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.studies import write_study
+
 STEPS = [f"esma_{step}" for step in ("base", "taught", "checkpoint", "baselines", "patching", "evaluation")]
-STUDY = """
-[study]
-name = "teach"
-[[models]]
-name = "sim"
-provider = "simulated"
-[benchmarks.metamedqa]
-dataset = "sample"
-"""
 SEEN = """
 import sys
 from metacog_assets.definitions import defs
@@ -50,8 +43,8 @@ def python(loaded):
 
 
 def write(folder: Path, more: str) -> Path:
-    path = folder / "study.toml"
-    path.write_text(STUDY + more)
+    path = write_study(folder, {"name": "sim", "provider": "simulated"}, name="teach", home=None)
+    path.write_text(path.read_text() + more)
     return path
 
 

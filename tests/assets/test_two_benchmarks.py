@@ -8,35 +8,17 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.cli import main
+from tests.studies import write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
-STUDY = """
-[study]
-name = "both"
-home = "home"
-
-[[models]]
-name = "first"
-provider = "simulated"
-
-[benchmarks.metamedqa]
-enabled = {metamedqa}
-dataset = "sample"
-limit = 6
-
-[benchmarks.selfknowledge]
-enabled = {selfknowledge}
-dataset = "sample"
-limit = 4
-"""
-
 
 def write(folder: Path, *, metamedqa: bool, selfknowledge: bool) -> Path:
-    path = folder / "study.toml"
-    text = STUDY.format(metamedqa=str(metamedqa).lower(), selfknowledge=str(selfknowledge).lower())
-    path.write_text(text, encoding="utf-8")
-    return path
+    sets = {
+        "metamedqa": {"enabled": metamedqa, "dataset": "sample", "limit": 6},
+        "selfknowledge": {"enabled": selfknowledge, "dataset": "sample", "limit": 4},
+    }
+    return write_study(folder, {"name": "first", "provider": "simulated"}, benchmarks=sets)
 
 
 def metacog(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,9 @@
 """What judges will cost is planned, like what models will."""
 
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,52 +15,31 @@ from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import kept_records
 from tests import homes
 from tests.asking_in_process import ask
+from tests.studies import write_study
 
-STUDY = """
-[study]
-name = "t"
-home = "home"
-budget_usd = 1.5
 
-[[models]]
-name = "one"
-provider = "simulated"
-family = "a"
-
-[[models]]
-name = "two"
-provider = "simulated"
-family = "b"
-[models.observer]
-character = "crowd-follower"
-
-[[judges]]
-name = "kin"
-provider = "simulated"
-family = "a"
-
-[[judges]]
-name = "stranger"
-provider = "openai"
-model = "m"
-price_in = 1.0
-price_out = 4.0
-price_cache_write = 1.0
-family = "c"
-
-[benchmarks.medley]
-dataset = "sample"
-limit = 4
-conditions = ["normal", "adversarial"]
-judges = ["kin", "stranger"]
-"""
+def write(folder: Path, stranger: Mapping[str, Any]) -> Path:
+    models = (
+        {"name": "one", "provider": "simulated", "family": "a"},
+        {"name": "two", "provider": "simulated", "family": "b", "observer": {"character": "crowd-follower"}},
+    )
+    judges = (
+        {"name": "kin", "provider": "simulated", "family": "a"},
+        {"name": "stranger", "family": "c", **stranger},
+    )
+    sample = {
+        "dataset": "sample",
+        "limit": 4,
+        "conditions": ["normal", "adversarial"],
+        "judges": ["kin", "stranger"],
+    }
+    return write_study(folder, *models, judges=judges, benchmarks={"medley": sample}, budget_usd=1.5)
 
 
 @pytest.fixture
 def study(tmp_path):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
-    return path
+    priced = {"provider": "openai", "model": "m", "price_in": 1.0, "price_out": 4.0, "price_cache_write": 1.0}
+    return write(tmp_path, priced)
 
 
 def judge_rows(study: Study) -> dict[str, PlanRow]:
@@ -79,9 +61,7 @@ def test_judges_are_planned_before_there_is_anything_to_judge(study):
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """A finished study whose judges cost nothing, and what was planned for them before."""
-    path = tmp_path_factory.mktemp("judged") / "study.toml"
-    priced = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
-    path.write_text(STUDY.replace(priced, 'provider = "simulated"\nobserver = { seed = 3 }'))
+    path = write(tmp_path_factory.mktemp("judged"), {"provider": "simulated", "observer": {"seed": 3}})
     study = load_study(path)
     homes.lend_cases(study)
     before = judge_rows(study)

@@ -8,29 +8,15 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import load_study
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-
-[[models]]
-name = "theirs"
-provider = "replay"
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 4
-
-[benchmarks.signaldetection]
-dataset = "sample"
-trials = 10
-"""
+from tests.studies import write_study
 
 
 def test_what_a_paper_prints_stands_on_the_board_and_keeps_none_back_without(tmp_path, monkeypatch):
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    study = load_study(tmp_path / "study.toml")
+    sets = {
+        "metamedqa": {"dataset": "sample", "limit": 4},
+        "signaldetection": {"dataset": "sample", "trials": 10},
+    }
+    study = load_study(write_study(tmp_path, {"name": "theirs", "provider": "replay"}, benchmarks=sets))
     study.prepare()
 
     def fails(benchmark):
