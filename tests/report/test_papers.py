@@ -20,9 +20,7 @@ WANTED = {
     "signaldetection": (
         "Figure 1",
         "Figure 2",
-        "Figure S1",
-        "Figure S2",
-        "Figure S3",
+        *(f"Figure S{n}" for n in range(1, 4)),
         "Table S1",
         "Table S2",
     ),
