@@ -121,7 +121,7 @@ def refit_tables(data, seed, posteriors):
         fitted_counts((DATASET, SOURCE, *own), raw.take(k), seed, posteriors, KEEP)
         for k, own in enumerate(cells.select("task", "model").iter_rows())
     ]
-    families = contrasts.optimality, contrasts.between_models, contrasts.between_tasks, contrasts.populations
+    families = contrasts.optimality, contrasts.between_models, contrasts.between_tasks
     tests = [*_shifts(risks), *(row for family in families for row in family(fits, seed))]
     return Refit([*_sensitivity(fits, s1), *_criteria(risks, s2)], (), tests, (), (), {})
 

@@ -191,7 +191,6 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
         short = "m2" in (row["a"], row["b"])
         assert row["n"] == (198 if short else 200) and row["p"] is not None
         assert ("left out: " in row["note"]) == short
-    assert not rows(found, "bayes_group")  # two complete models are no population
     alone = found.filter(pl.col("family") == "bayes_models")
     assert "m2" not in {*alone["a"], *alone["b"]}
     both = frame.filter(pl.col("model") != "m3", ~pl.col("position").is_in([5, 6]))

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection import published, report
+from metacog_pipeline.benchmarks.signaldetection import published
 from metacog_pipeline.files import shipped
 from tests.signaldetection import refit
 
@@ -26,18 +26,6 @@ def test_the_model_free_measures_of_the_published_cells_are_those_of_their_count
     n, own = found["A", "GPT-5-2025-08-07"]
     assert n == 20_000 and own["m_ratio"] == pytest.approx(0.8565, abs=0.002)
     assert all(0.5 < each["auroc2"] < 1 and 0 < each["meta_information"] < 0.5 for _, each in found.values())
-
-
-def test_the_board_says_the_efficiency_of_the_population_of_three_models_and_more():
-    rows = [
-        ("A", "measured", 3, "M-ratio 0.816, 0.594 to 1.139"),
-        ("A", "simulated", 4, "M-ratio 0.500, 0.400 to 0.600"),
-    ]
-    said = list(report.notes(lambda sql: rows if "bayes_group" in sql else []))
-    assert said == [
-        "A, group fit over 3 models: M-ratio 0.816, 0.594 to 1.139 (95 % interval)",
-        "A, group fit over 4 simulated observers: M-ratio 0.500, 0.400 to 0.600 (95 % interval)",
-    ]
 
 
 # --- the refit that ships -----------------------------------------------------------------------------------------------
@@ -72,8 +60,6 @@ def test_the_text_is_judged_pair_by_pair_and_two_verdicts_are_reversed(shipped_r
     ledger = {row["quantity"]: row for row in published.ledger(SHIPPED).iter_rows(named=True)}
     reversed_ = ledger["GPT-5 is more efficient than DeepSeek"]
     assert (reversed_["published"], reversed_["recomputed"]) == (2, 3) and "task C" in reversed_["note"]
-    groups = [row for row in shipped_refit.tests if row.family == "bayes_group"]
-    assert [row.task for row in groups] == ["A", "B", "C"] and all(row.n == 3 for row in groups)
 
 
 def test_the_shipped_refit_equals_what_is_computed_now(shipped_refit, tmp_path):

@@ -22,7 +22,6 @@ from metacog_pipeline.scoring.paired_tests import differences as paired_differen
 from metacog_pipeline.scoring.paired_tests import joined, tables_of
 from metacog_pipeline.stats import decisions, resampling
 from metacog_pipeline.stats._arrays import Floats
-from metacog_pipeline.stats.bayes.population import population_efficiency
 from metacog_pipeline.stats.item_influences import QUANTITIES, item_influences
 
 Bound = Benchmark[Any, Any, Any]
@@ -32,7 +31,6 @@ RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criteri
 #: whether that of the M-ratio lies on the ratio or on its logarithm: both are shown.
 ROPES = {"m_ratio": 0.05, "log_m_ratio": 0.05, "d": 0.1, "c": 0.1, "c_prime": 0.1}
 OPTIMAL = "optimal (M-ratio 1)"
-LEAST_MODELS = 3  # of a group fit: two models say nothing of a population
 
 
 # --- criteria under risk ------------------------------------------------------------------------------------------------
@@ -165,21 +163,6 @@ def between_tasks(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Compar
             yield from compared("bayes_tasks", (a.task, b.task), a, b, seed, model=a.model)
 
 
-def populations(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Comparison]:
-    """Yield ``bayes_group``: the M-ratio, minus 1, of the population that the models of a task come from."""
-    for own in together(fits, "task"):
-        logs = [
-            np.log(fit.draws["m_ratio"]) for fit in own if fit.why is None and fit.draws["m_ratio"].min() > 0
-        ]
-        if len(logs) >= LEAST_MODELS:
-            value, low, high = population_efficiency([x.mean() for x in logs], [x.std(ddof=1) for x in logs])
-            yield Comparison(
-                "bayes_group", "m_ratio", "population of models", OPTIMAL, dataset=own[0].dataset, task=own[0].task,
-                condition="confidence", source=own[0].source, n=len(logs), value=value - 1, low=low - 1, high=high - 1,
-                note=f"M-ratio {value:.3f}, {low:.3f} to {high:.3f}",
-            )  # fmt: skip
-
-
 # --- two models on the items both answered ------------------------------------------------------------------------------
 def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
     """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
@@ -252,10 +235,6 @@ CONTRASTS = (
         words="Posteriors of one model on two tasks.",
     ),
     Contrast(
-        "bayes_group", _of(populations), None, _TOGETHER, unit="models",
-        words="M-ratio of the population of three or more models of a task with 1, from their posteriors.",
-    ),
-    Contrast(
         "criterion_z", criteria, None, _TOGETHER, paper="table S2",
         words="c, d′, c′ of two risk conditions, conditions taken as independent.",
     ),
@@ -274,9 +253,7 @@ QUESTIONS = (
         "Does one model's confidence use more of what the model knows than another's?",
         ("models_paired", "m_ratio"), ("bayes_models",), verdict="knows",
     ),
-    Question(
-        "Does a model's confidence use all of what the model knows?", ("bayes_optimality", "m_ratio"), ("bayes_group",)
-    ),
+    Question("Does a model's confidence use all of what the model knows?", ("bayes_optimality", "m_ratio")),
     Question(
         "Does a model's confidence use more of what the model knows in one task than in another?",
         ("bayes_tasks", "m_ratio"),

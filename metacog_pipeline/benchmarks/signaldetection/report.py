@@ -6,7 +6,7 @@ Nothing here imports statistics before it is drawn: a board is printed without t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -31,16 +31,6 @@ _COMPARISONS = "from comparisons where benchmark = 'signaldetection' and family 
 
 
 # --- the board ----------------------------------------------------------------------------------------------------------
-def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
-    """Yield the M-ratio of the population of each task."""
-    for task, source, n, note in read(
-        "select task, source, n, note from comparisons where benchmark = 'signaldetection' and family = 'bayes_group' "
-        "and status = 'ok' and source <> 'published' order by source, task"
-    ):
-        whose = "simulated observers" if source == "simulated" else "models"
-        yield f"{task}, group fit over {n} {whose}: {note} (95 % interval)"
-
-
 BOARD = Board(
     columns=(
         Column("d", "d′", instead="d_bayes"),
@@ -65,7 +55,6 @@ BOARD = Board(
         "published": " (drawn from the sources the paper names, by this study's seed)",
         "sample": " (written for this project; not comparable with the literature)",
     },
-    notes=notes,
 )
 
 # --- figures ------------------------------------------------------------------------------------------------------------
