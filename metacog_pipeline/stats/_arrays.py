@@ -14,8 +14,6 @@ Rows = NDArray[np.bool_]
 
 # Squares of larger numbers, summed, could pass the range of a double: they are refused, not turned into inf.
 LARGEST = 1e140
-# Random numbers of trials are 64-bit integers.
-MOST_DRAWN = 1e18
 
 
 def floats(name: str, values: ArrayLike, ndim: int = 1, *, gaps: bool = False) -> Floats:

@@ -110,8 +110,6 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
     >>> auroc_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))).value
     0.8
     """
-    if patterns.counts.shape[1] % 2:
-        raise ValueError(f"{patterns.counts.shape[1]} cells are no levels × (wrong, correct)")
     totals = patterns.totals
     status = _why_not(totals)
     if status is not None:

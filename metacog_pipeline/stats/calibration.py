@@ -49,9 +49,7 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
         return np.searchsorted(np.arange(1, bins) / bins, stated, side="left").astype(np.int64)
     if edges == "floor":
         return np.clip(np.floor(stated * bins + _GUARD), 0, bins - 1).astype(np.int64)
-    if edges == "levels":
-        return np.unique(stated, return_inverse=True)[1].astype(np.int64)
-    raise ValueError(f"unknown edges {edges!r}: equal, floor or levels")
+    return np.unique(stated, return_inverse=True)[1].astype(np.int64)
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
@@ -99,8 +97,6 @@ def ece_estimate(
     (0.125, 0.0, 0.394)
     """
     totals = patterns.totals.astype(np.float64)
-    if len(totals) % 2 or not len(totals):
-        raise ValueError(f"{len(totals)} cells are no levels × (wrong, correct)")
     stated = _probability(probability, len(totals) // 2)
     statistic = ece_statistic(stated, bins, edges)
     n, method = int(totals.sum()), intervals.INVERTED

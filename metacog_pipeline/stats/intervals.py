@@ -160,11 +160,6 @@ def ratio(
     (0.75, 20, 'wilson, clustered', 0.0833)
     """
     top, bottom = floats("numerator", numerator), floats("denominator", denominator)
-    cells = patterns.counts.shape[1]
-    if len(top) != cells or len(bottom) != cells:
-        raise ValueError(f"numerator has {len(top)}, denominator {len(bottom)} weights for {cells} cells")
-    if bool((bottom < 0).any()) or bool((top[bottom == 0] != 0).any()):
-        raise ValueError("denominator weights must not be negative, and 0 only where the numerator's are 0")
     y, m = patterns.by_pattern(top), patterns.by_pattern(bottom)
     used = bottom > 0
     number = patterns.by_pattern(used.astype(np.float64))
@@ -290,13 +285,8 @@ _ROUNDING = 1e-12  # of an error
 
 
 def of_gaps(
-    right: Floats,
-    said: Floats,
-    number: Floats,
-    drawn: tuple[Floats, Floats, Floats],
-    *,
-    squared: bool = False,
-) -> tuple[float, float]:
+    right: Floats, said: Floats, number: Floats, drawn: tuple[Floats, Floats, Floats], *, squared: bool = False
+) -> tuple[float, float]:  # fmt: skip
     """Return the ends of the interval of a calibration error, 0..1: the mean of absolute (or ``squared``) gaps.
 
     ``right``, ``said``, ``number`` ``(bins,)``: right answers, sum of the confidences, answers; ``drawn``: the same of
@@ -349,13 +339,8 @@ def of_gaps(
 
 
 def of_totals(
-    totals: Floats,
-    draws: Floats,
-    stated: Floats | None,
-    member: Floats | None = None,
-    *,
-    squared: bool = False,
-) -> tuple[float, float]:
+    totals: Floats, draws: Floats, stated: Floats | None, member: Floats | None = None, *, squared: bool = False
+) -> tuple[float, float]:  # fmt: skip
     """Return `of_gaps` of ``totals`` ``(2 L,)``, level × (wrong, right), and their resamples ``draws`` ``(B, 2 L)``.
 
     ``stated`` ``(L,)`` is what each level means; None: the share of right answers among all. ``member`` ``(L, bins)``: the

@@ -22,13 +22,8 @@ from metacog_pipeline.stats.counts import Counts
 
 
 def expected_counts(
-    d: ArrayLike,
-    m_ratio: ArrayLike,
-    c: ArrayLike,
-    criteria_s1: ArrayLike,
-    criteria_s2: ArrayLike,
-    n: ArrayLike,
-) -> Counts:
+    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike, n: ArrayLike
+) -> Counts:  # fmt: skip
     """Return expected counts of ``n`` trials per observer, half of them S2, fractions and all.
 
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
@@ -44,8 +39,6 @@ def _shares(d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high
     single = [np.atleast_1d(np.asarray(each, dtype=np.float64)) for each in (d, m_ratio, c)]
     sides = [np.atleast_2d(np.asarray(each, dtype=np.float64)) for each in (low, high)]
     rows = max(len(each) for each in (*single, *sides))
-    if sides[0].shape[1] != sides[1].shape[1]:
-        raise ValueError("criteria_s1 and criteria_s2 must be equally many, K - 1")
     if not all(bool((np.abs(each) < 1e3).all()) for each in single):
         raise ValueError("d, m_ratio and c must be finite and within ±1000")
     d1, ratio, criterion = (np.broadcast_to(each, (rows,)) for each in single)

@@ -104,8 +104,6 @@ def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
     """
     observed, table = _table(np.asarray(scores)[None, :]), _table(draws)
     models = observed.shape[1]
-    if table.shape[1] != models:
-        raise ValueError(f"draws are of {table.shape[1]} models, scores of {models}")
     tally = np.zeros((models, models + 1))
     np.add.at(tally, (np.arange(models), _competition_ranks(table)), 1)
     tally = tally[:, 1:]  # without those that have no rank
@@ -127,8 +125,6 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     1
     """
     a, b = _table(np.asarray(first)[None, :]), _table(np.asarray(second)[None, :])
-    if a.shape != b.shape:
-        raise ValueError(f"scorings are of {a.shape[1]} and {b.shape[1]} models")
     both = ~np.isnan(a[0]) & ~np.isnan(b[0])
     a, b = a[:, both], b[:, both]
     found = spearman_rows(a, b)
@@ -140,8 +136,6 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
 
 
 def _location(table: Floats, statistic: Location) -> Floats:
-    if statistic not in LOCATIONS:
-        raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
     if not table.shape[1]:
         return np.full(len(table), np.nan)
     if statistic in ("trimmed_mean", "median"):

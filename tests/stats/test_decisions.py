@@ -9,7 +9,6 @@ from scipy.stats import norm
 from metacog_pipeline.stats.decisions import (
     against_optimality,
     compare,
-    condition_pairs,
     contrasts,
     verdicts,
     z_test,
@@ -91,16 +90,3 @@ def test_a_difference_without_a_number_is_untested_and_says_why():
     found = contrasts("c", place, place, [math.inf, 0.5, math.nan], [1.0, 0.0, 1.0])
     assert found.verdict.tolist() == ["untested"] * 3 and not found.test.significant.any()
     assert all(status != "ok" for status in found.status)
-
-
-@every(
-    ("groups", "conditions", "said"),
-    [
-        (["m"] * 3, ["S1", "S1", "S2"], "twice"),
-        (["m"] * 3, ["S1", "high", "S2"], "'high'"),
-        (["m"] * 2, ["S1", "None", "S2"], "groups"),
-    ],
-)
-def test_cells_that_cannot_be_paired_are_refused(groups, conditions, said):
-    with pytest.raises(ValueError, match=said):
-        condition_pairs(groups, conditions)

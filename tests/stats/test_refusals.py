@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats import calibration, intervals, paired, power, ranks, resampling, robust
+from metacog_pipeline.stats import calibration, paired, power, ranks, resampling, robust
 from metacog_pipeline.stats.agreement_many import fleiss_kappa, krippendorff_alpha
-from metacog_pipeline.stats.anova import anova, fisher_lsd
-from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
+from metacog_pipeline.stats.anova import anova
+from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.correlation import regression
@@ -37,23 +37,9 @@ DRAWS = np.random.default_rng(1).normal(1.0, 0.1, 4000)
 OBSERVER = {"d": 1.0, "m_ratio": 1.0, "c": 0.0, "criteria_s1": [-0.5], "criteria_s2": [0.5], "n": 10}
 IMPOSSIBLE = [
     {"d": NAN}, {"d": INF}, {"c": [0.1, 0.2], "d": [1, 2, 3]}, {"criteria_s1": [0.5]}, {"criteria_s2": [NAN]},
-    {"criteria_s2": [0.5, 1.0]}, {"n": NAN}, {"n": -1}, {"n": [1, 2]},
+    {"n": NAN}, {"n": -1}, {"n": [1, 2]},
 ]  # fmt: skip
 ANOVA = anova([2, 2], [1.5, 3.5], [0.7, 0.7])
-
-
-def estimated_ece(table, probability):
-    cells = np.asarray(table)
-    items = Patterns(np.eye(cells.size, dtype=int), cells.ravel())
-    return calibration.ece_estimate(items, probability, resampling.patterns(items, 20, 1))
-
-
-def estimated_ratio(top, bottom):
-    return intervals.ratio(Patterns(np.eye(10, dtype=int), np.ones(10, dtype=int)), top, bottom)
-
-
-def drawn_together(tables):
-    return list(shared_draws(tables, [(0, 1)], 10, 1))
 
 
 # What the message says, as a pattern, and the calls.
@@ -62,15 +48,11 @@ REFUSED = {
         lambda: fleiss_kappa([[-1, 2]]),
         lambda: krippendorff_alpha([1, 2, 3]),
         lambda: counts([1, 2], [1, 2, 3, 4]),
-        lambda: padded(counts([1, 2], [1, 2]), -1),
         lambda: check_correction("both"),
         *(lambda wrong=wrong: expected_counts(**{**OBSERVER, **wrong}) for wrong in IMPOSSIBLE),
         lambda: anova([3, 3], [1.0], [1.0, 1.0]),
-        lambda: fisher_lsd(ANOVA, baseline=2),
         lambda: auroc([1, 2], [1]),
-        lambda: auroc_from_patterns(Patterns(np.eye(3), np.ones(3))),
         lambda: calibration.ece([1.1], [1]),
-        lambda: estimated_ece([[1, 2, 3]], [0.5]),
         lambda: calibration.level_probability(1),
         lambda: regression([1, 2, 3], [1, 2]),
         lambda: verdicts(DRAWS, DRAWS, -0.1, DRAWS > 0),
@@ -85,14 +67,10 @@ REFUSED = {
         lambda: patterns_of([1, 2], [0], 2),
         lambda: Patterns(np.eye(2), np.array([1])),
         lambda: merge_patterns([[1, 2]], [1, 2]),
-        lambda: TWO.collapse([0], 1),
         lambda: resampling.patterns(TWO, 0, 1),
         lambda: resampling.weights(3, 5, -1),
         lambda: resampling.indices(0, 5, 1),
-        lambda: resampling.interval(np.ones(3), None, "widened"),
         lambda: robust.location([1.0, 2.0]),
-        lambda: robust.rank_distribution([1.0], np.ones((3, 2))),
-        lambda: robust.rank_shift([1.0], [1.0, 2.0]),
         lambda: robust.resampled_locations([[1.0]], n_boot=0),
         lambda: type1_from_table(1, 2, 3, [1, 2]),
         lambda: bin_confidence([INF], 2),
@@ -113,7 +91,6 @@ REFUSED = {
         lambda: compare([1.0] * 10, DRAWS),
     ],
     "rounds": [lambda: bayes_metad(CELL, seed=1, rounds=0)],
-    r"more than 1e\+18": [lambda: bayes_metad(counts([1e100] * 4, [1e100] * 4), seed=1)],
     "padded already": [lambda: fit_metad(padded(CELL), padding=0.1)],
     "alternatives are whole numbers from 2 to 10": [
         lambda wrong=wrong: fit_mafc([[1, 2]], [[2, 1]], wrong) for wrong in (1, 11, 3.5, NAN)
@@ -121,14 +98,8 @@ REFUSED = {
     r"outside 0\.\.1": [
         *(lambda wrong=wrong: holm([0.5, wrong]) for wrong in (-0.1, 1.1, NAN)),
     ],
-    "outside": [lambda of=of: of(1.5, 10) for of in (ranks.fisher_interval, ranks.spearman_p)],
-    "shape|negative": [
-        lambda: drawn_together(np.ones((2, 2))),
-    ],
+    "shape": [lambda: list(shared_draws(np.ones((2, 2)), [(0, 1)], 10, 1))],
     "more right answers": [lambda: paired_shares([[2, 1]], [[1, 1]], [(0, 1)])],
-    "numerator": [
-        lambda: estimated_ratio(ONES[:9], ONES[:9]),
-    ],
     "confidence": [
         lambda wrong=wrong: trials(wrong, [0, 1])
         for wrong in ([NAN, 1], [INF, 1], ["a", "b"], [1e200, 1], [[1, 2]])

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import erfcx, ndtri
 
-from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
+from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.bayes import sampler
 from metacog_pipeline.stats.bayes.diagnostics import Summary, summarise, with_ratios
 from metacog_pipeline.stats.bayes.sampler import UNDEFINED_TYPE1, UNIDENTIFIED, Sampled
@@ -118,8 +118,6 @@ def bayes_metad(
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
     sampler.require_raw(table)
-    if not float(table.n[0]) <= MOST_DRAWN:
-        raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
     n = float(table.n[0])
     status, reason = _hopeless(n_s1, n_s2)

@@ -79,13 +79,7 @@ class Patterns:
 
     def collapse(self, groups: ArrayLike, n_cells: int) -> Patterns:
         """Return the patterns over coarser cells: ``groups`` ``(C,)`` are -1 (left out) .. ``n_cells`` - 1."""
-        target = np.asarray(groups)
-        n_cells = whole("n_cells", n_cells)
-        if target.shape != (self.counts.shape[1],) or (target.size and target.dtype.kind not in "iu"):
-            raise ValueError(f"groups has shape {target.shape}: one integer per cell needed")
-        if target.size and (int(target.min()) < -1 or int(target.max()) >= n_cells):
-            raise ValueError(f"groups must lie in -1 .. {n_cells - 1}")
-        merge = (target[:, None] == np.arange(n_cells)).astype(np.float64)
+        merge = (np.asarray(groups)[:, None] == np.arange(n_cells)).astype(np.float64)
         return merge_patterns((self.matrix @ merge).astype(np.int64), self.weights)
 
 
@@ -230,19 +224,13 @@ def usable(draws: Floats) -> Floats | None:
     return known if len(known) and len(known) >= LEAST_USABLE * len(draws) else None
 
 
-def interval(
-    draws: Floats, value: float | None = None, kind: Kind = "percentile"
-) -> tuple[float | None, float | None]:
-    """Return the central 95 % of `usable` ``draws`` ``(B,)``, widened to hold ``value`` where ``kind`` says so."""
+def interval(draws: Floats, value: float | None = None) -> tuple[float | None, float | None]:
+    """Return the central 95 % of `usable` ``draws`` ``(B,)``, widened to hold a ``value`` that is given."""
     known = usable(draws)
     if known is None:
         return None, None
     low, high = np.quantile(known, ENDS).tolist()
-    if kind == "percentile":
-        return low, high
-    if value is None:
-        raise ValueError(f"an interval of kind {kind!r} needs the value")
-    return min(low, value), max(high, value)
+    return (low, high) if value is None else (min(low, value), max(high, value))
 
 
 def from_draws(
@@ -252,7 +240,8 @@ def from_draws(
     known = usable(draws)
     if known is None:
         return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
-    return Estimate(value, *interval(known, value, kind), n, method, status, float(known.std()))
+    ends = interval(known, value if kind == "widened" else None)
+    return Estimate(value, *ends, n, method, status, float(known.std()))
 
 
 def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
@@ -288,7 +277,7 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    low, high = interval(known, value, kind)
+    low, high = interval(known, value if kind == "widened" else None)
     # A few wild draws move a standard deviation, and hardly the width of the percentile interval.
     se = float(np.diff(np.quantile(known, ENDS))[0]) / (2 * Z95) if wald else float(known.std())
     if se <= tolerance:  # the same in every resample

@@ -83,10 +83,7 @@ def shared_draws(
     >>> pair.n_items, pair.lost, pair.sides[0].observed
     (2, (1, 0), array([[2., 0.]]))
     """
-    rows = np.asarray(tables)
-    if rows.ndim != 3:
-        raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
-    rows = counts("tables", rows.ravel()).reshape(rows.shape)
+    rows = counts("tables", tables, 3)
     here: Rows = np.asarray((rows > 0).any(axis=2))
     by_items: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
     packed = np.packbits(here, axis=0).T.copy()
