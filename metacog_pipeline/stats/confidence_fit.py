@@ -28,12 +28,8 @@ from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
 
-SCALED = (
-    "calibration_in_the_large",
-    "mean_confidence",
-    "brier",
-    "ece",
-)  # what needs confidences that are shares
+# What needs confidences that are shares.
+SCALED = ("calibration_in_the_large", "mean_confidence", "brier", "ece")
 _TYPE1, _RATIOS = ("d", "c", "c_prime", "ln_beta"), ("c_prime", "m_ratio")
 _DRAWS = 1000  # resamples of answers with a confidence
 #: Ends that no average passes.

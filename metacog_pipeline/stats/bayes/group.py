@@ -333,8 +333,5 @@ def _type1_part(table: Floats, d1: Floats, c1: Floats) -> tuple[Floats, Floats, 
     lower = erfcx(x / -ROOT_2)
     value = (counts * (np.log(0.5 * lower) - 0.5 * x**2)).sum(axis=(0, 1))
     hits, misses, false_alarms, rejections = counts * (HAZARD / lower)
-    return (
-        value,
-        0.5 * (hits - misses - false_alarms + rejections),
-        misses - hits - false_alarms + rejections,
-    )
+    by_d1 = 0.5 * (hits - misses - false_alarms + rejections)
+    return value, by_d1, misses - hits - false_alarms + rejections

@@ -79,9 +79,7 @@ class MetaD:
     )
     se_m_ratio: Floats
     se_m_diff: Floats
-    counts: Floats  # ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong), confidence
-    n: Floats  # trials, with what was padded
-    pad: float  # what was added to each count
+    table: Counts  # what was fitted, with what was padded
     s: Floats  # sd(S1) / sd(S2)
     rs1: Conditional | None = None  # response-conditional fits, where they were asked for
     rs2: Conditional | None = None
@@ -95,10 +93,7 @@ class MetaD:
     @property
     def withheld(self) -> list[str]:
         """Why a cell's number is not to be shown, padded or not: its own counts do not bear one, or its status."""
-        raw = np.maximum(self.counts - self.pad, 0.0)
-        raw[raw < identifiability.ROUNDING] = 0.0
-        right, wrong = (raw[:, row].transpose(2, 0, 1) for row in (0, 1))
-        why = identifiability.reasons(right, wrong)
+        why = identifiability.reasons_of(self.table)
         return [first or REASONS[name] for first, name in zip(why, self.status.tolist(), strict=True)]
 
 
@@ -134,7 +129,7 @@ def fit_metad(
         meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
         log_likelihood=found["value"], gradient=found["gradient"],
         se_meta_d=scale * np.sqrt(found["variance"]), se_meta_d_total=scale * se_meta_d, se_m_ratio=se_m_ratio,
-        se_m_diff=scale * se_m_diff, counts=cells.counts, n=table.n, pad=table.pad, s=first.s,
+        se_m_diff=scale * se_m_diff, table=table, s=first.s,
         rs1=cells.conditional(0) if conditional else None, rs2=cells.conditional(1) if conditional else None,
     )  # fmt: skip
 
@@ -143,8 +138,8 @@ class _Cells:
     """Counts by side, their type-1 measures, and the status that these alone impose."""
 
     def __init__(self, table: Counts, s: ArrayLike) -> None:
-        self.first, self.counts, self.n = type1(table, s=s), likelihood.by_side(table), table.n
-        self.collapsed = likelihood.collapse(self.counts)
+        self.first, self.n = type1(table, s=s), table.n
+        self.collapsed = likelihood.collapse(likelihood.by_side(table))
         self.status = np.full(table.cells, OK, dtype="<U15")
         self.status[_zero(table, self.first)] = ZERO_DPRIME
         self.status[~(np.isfinite(self.first.d) & np.isfinite(self.first.c))] = UNDEFINED_TYPE1

@@ -69,7 +69,7 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
     many = one.take(np.zeros(len(grid), dtype=np.int64))
     with np.errstate(all="ignore"):
         found = climb(many, grid / many.unit, fixed_x=True)
-        value = evaluate(many, found.x, found.log_width).value * fit.n
+        value = evaluate(many, found.x, found.log_width).value * table.n
     assert np.nanmax(value) <= fit.log_likelihood[0] + 1e-7 * (1 + abs(fit.log_likelihood[0]))
     assert fit.gradient[0] < 1e-9
 
