@@ -87,8 +87,8 @@ def ece_estimate(
 ) -> Estimate:
     """Return the expected calibration error with the interval of `intervals.of_totals`.
 
-    ``patterns`` are items over the 2 L cells, ``draws`` resampled totals ``(B, 2 L)``, ``probability`` ``(L,)`` what
-    each level means; ``bins`` and ``edges`` merge levels.
+    ``patterns`` are items over the 2 L cells, ``draws`` resampled totals ``(B, 2 L)``, ``probability`` ``(L,)`` what each
+    level means; ``bins`` and ``edges`` merge levels.
 
     >>> from metacog_pipeline.stats import resampling
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))

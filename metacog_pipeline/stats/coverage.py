@@ -44,14 +44,12 @@ _LIKE = {
     "median, item bootstrap": "median",
     "double_step, item bootstrap": "double_step",
     "mean, ": "mean_score",
-    "mean over answers to step A": "mean_score",
     "mean of MMS": "mean_score",
     "mean MMS": "mean_score",
     "share of claims": "mean_score",
     "mean of tiers": "composite",
     "1 - ECE": "one_minus_ece",
     "item bootstrap, test inversion": "one_minus_ece",
-    "bootstrap of pairs": "bet_mean",
     "item bootstrap": "passed_share",
     "log-linear": "d_type2",
     "clip ": "d_type2_clip",
@@ -108,13 +106,10 @@ def cells() -> tuple[Cell, ...]:
     """Return the cells of the grid."""
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    return tuple(
-        Cell(
-            row["measure"], int(row["n"]), float(row["accuracy"]), int(row["runs"]), int(row["rarer"]),
-            float(row["coverage"] or 0), int(row["samples"]), int(row["without"]),
-        )
-        for row in rows
-    )  # fmt: skip
+    # A coverage is empty where no sample had an interval.
+    kinds = str, int, float, int, int, float, int, int
+    made = ([kind(row[name] or 0) for kind, name in zip(kinds, Cell._fields, strict=True)] for row in rows)
+    return tuple(Cell(*each) for each in made)
 
 
 @functools.lru_cache(maxsize=1)

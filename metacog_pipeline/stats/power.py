@@ -1,8 +1,7 @@
 """How many trials does it take to distinguish two M-ratios? By the normal approximation.
 
 Two unbiased observers of one d′ (`stats.observers`) use each rating equally often with either answer, are measured as real
-data would be (maximum likelihood on padded counts) and are compared by a two-sided Z. `make proofs` simulates experiments
-of the planned size and keeps their power in ``coverage.csv``.
+data would be (maximum likelihood on padded counts) and are compared by a two-sided Z.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scores of models over items when single items must not decide: trimmed mean, median, double step, resampled ranks.
 
 The trimmed mean drops ⌊N / 10⌋ items at each end (Tukey 1962); the double step is the mean minus one population standard
-deviation. Items are resampled for all models at once, so that ranks are compared on the same items. NaN are left out.
+deviation. NaN are left out.
 """
 
 from __future__ import annotations

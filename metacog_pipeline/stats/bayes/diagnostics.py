@@ -70,12 +70,6 @@ def _columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
         yield names, values.reshape(*values.shape[:2], -1)
 
 
-def _arviz() -> Any:
-    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
-
-    return array_stats
-
-
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
     """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all fill the memory."""
     return {
@@ -87,7 +81,8 @@ def diagnose(draws: Draws) -> dict[str, Diagnostic]:
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return R̂, bulk and tail effective numbers of draws of each parameter, ``(chains, draws, parameters)``."""
-    array_stats = _arviz()
+    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
+
     table = np.asarray(draws, dtype=np.float64)
     found = np.full((3, table.shape[2]), np.nan)
     with np.errstate(all="ignore"):
@@ -103,7 +98,8 @@ def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summary]:
     """Return the summary of every scalar parameter, given their diagnostics."""
-    array_stats = _arviz()
+    from arviz_stats.base.array import array_stats
+
     found: dict[str, Summary] = {}
     for names, table in _columns(draws):
         flat = table.reshape(-1, len(names))

@@ -76,9 +76,8 @@ class GroupPosterior(Sampled):
         mu = self.draws["mu_log_m"]
         low, high = np.exp(np.quantile(mu, [0.025, 0.975]))
         sd = float(np.exp(mu).std(ddof=1))
-        return Estimate(
-            float(np.exp(mu.mean())), float(low), float(high), self.subjects, METHOD_EFFICIENCY, sem=sd
-        )
+        value = float(np.exp(mu.mean()))
+        return Estimate(value, float(low), float(high), self.subjects, METHOD_EFFICIENCY, sem=sd)
 
 
 def bayes_metad_group(
@@ -112,10 +111,8 @@ def bayes_metad_group(
 
 def _hopeless(table: Counts) -> tuple[str, str]:
     if table.cells < 2:
-        return (
-            FEW_SUBJECTS,
-            f"{table.cells} subject(s): a population needs two, fit a single one with bayes_metad",
-        )
+        why = "a population needs two, fit a single one with bayes_metad"
+        return FEW_SUBJECTS, f"{table.cells} subject(s): {why}"
     used = (table.n_s1 + table.n_s2).reshape(table.cells, 2, -1) > 0
     if table.ratings < 2 or not bool((used.sum(axis=2) > 1).any()):
         return UNIDENTIFIED, "no subject uses two ratings with one response"

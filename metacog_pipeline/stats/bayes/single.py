@@ -231,7 +231,9 @@ class SubjectModel:
 
     def guess(self) -> Floats:
         """Return a point near the mass: type-1 estimates, meta-d = d₁, cuts at quantiles of the ratings."""
-        d1, c1 = point_estimates(self.ratings_given)
+        (cr, miss), (hit, fa) = self.ratings_given.sum(axis=2) + 0.5
+        z_hit, z_fa = float(ndtri(hit / (hit + miss))), float(ndtri(fa / (fa + cr)))
+        d1, c1 = z_hit - z_fa, -(z_hit + z_fa) / 2
         pooled = self.ratings_given.sum(axis=1) + 0.5
         at_least = pooled[:, ::-1].cumsum(axis=1)[:, ::-1] / pooled.sum(axis=1, keepdims=True)
         logs = []
@@ -249,13 +251,6 @@ def subject_model(n_s1: Floats, n_s2: Floats, conditional: bool = False) -> Subj
     ratings = len(n_s1) // 2
     table = np.array([[n_s1[:ratings][::-1], n_s2[:ratings][::-1]], [n_s2[ratings:], n_s1[ratings:]]])
     return SubjectModel(table, conditional)
-
-
-def point_estimates(table: Floats) -> tuple[float, float]:
-    """Return d′ and c of the counts + 1/(2 K) a cell, from a table of shape ``(2, 2, K)``."""
-    (cr, miss), (hit, fa) = table.sum(axis=2) + 0.5
-    z_hit, z_fa = ndtri(hit / (hit + miss)), ndtri(fa / (fa + cr))
-    return float(z_hit - z_fa), float(-(z_hit + z_fa) / 2)
 
 
 def ratings_part(

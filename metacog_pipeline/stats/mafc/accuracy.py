@@ -2,8 +2,7 @@
 
     A_m(d) = int phi(x - d) Phi(x)^(m-1) dx          d'_m = A_m^{-1}(share correct), in m-AFC units
 
-For m = 2 that is A = Phi(d / sqrt 2): the d' of yes/no detection is sqrt 2 times this one. Source: Green & Dai (1991);
-Hacker & Ratcliff (1979).
+For m = 2 that is A = Phi(d / sqrt 2): the d' of yes/no detection is sqrt 2 times this one. Green & Dai (1991).
 """
 
 from __future__ import annotations

@@ -101,14 +101,12 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
     ratio = _bounded(cell.m_ratio_interval(), group.n, method, against)
     if ratio.value is not None:
         ratio = replace(ratio, sem=_finite(float(found.se_m_ratio[0])))
+    eta = intervals.eta(group.right, group.wrong, group.m)
     made = {
         "d_mafc": d,
         "meta_d_mafc": _bounded(cell.meta_d_interval(), group.n, method, unfitted or few),
         "m_ratio_mafc": ratio,
-        "eta_mafc": _bounded(
-            intervals.eta(group.right, group.wrong, group.m),
-            *(group.n, "rating-matched ideal observer, MOVER", without_fit),
-        ),
+        "eta_mafc": _bounded(eta, group.n, "rating-matched ideal observer, MOVER", without_fit),
         "auroc2_ideal": _ideal(group, d, without_fit),
     }
     made = made if group.draws is None else _clustered(made, group, group.draws)

@@ -66,7 +66,6 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
         ratio = np.where(status == OK, meta / d, np.nan)
         se_ratio = np.sqrt((se_meta / d) ** 2 + (ratio * se_d / d) ** 2)
     few = identifiability.few_errors(correct, errors)
-    se_ratio = np.where(status == OK, se_ratio, np.nan)
     return Efficiency(status.astype(np.str_), d, se_d, meta, se_meta, ratio, se_ratio, value, few)
 
 

@@ -175,7 +175,9 @@ def climb(problem: Problem, d: Floats, fixed: bool = False) -> Found:
             break
         part = problem.take(moving)
         step = _step(slopes.bands[moving], steep[moving], damping[moving], fixed, zeta.shape[1])
-        new_zeta, new_d = _moved(zeta[moving], d[moving], step, fixed)
+        new_zeta, new_d = zeta[moving] + step[:, :-1].reshape(-1, *zeta.shape[1:]), d[moving]
+        if not fixed:
+            new_d = np.clip(new_d + step[:, -1], 0.0, LARGEST_D)
         tried = evaluate(part, new_zeta, new_d)
         before = slopes.value[moving]
         better = _ordered(part, new_zeta) & (tried.value >= before - 1e-12 * np.abs(before))
@@ -252,11 +254,6 @@ def _step(hessian: Floats, gradient: Floats, damping: Floats, fixed: bool, strat
     step[down] = gradient[down] / (diagonal[down] * (1 + damping[down, None]))
     size = np.abs(step).max(axis=1, keepdims=True)
     return np.asarray(step * np.minimum(1.0, LARGEST_STEP / np.maximum(size, 1e-300)))
-
-
-def _moved(zeta: Floats, d: Floats, step: Floats, fixed: bool) -> tuple[Floats, Floats]:
-    moved = zeta + step[:, :-1].reshape(zeta.shape)
-    return moved, d if fixed else np.clip(d + step[:, -1], 0.0, LARGEST_D)
 
 
 def _ordered(problem: Problem, zeta: Floats) -> NDArray[np.bool_]:

@@ -1,9 +1,8 @@
 """The ideal observer's type-2 ROC, from a table: what fits read, a thousand times quicker than computing it.
 
-With zeta = z(FAR2) and eta = z(HR2) the curve is ``eta = zeta + d P(zeta, d)``, and P is smooth, positive and finite at
-d = 0. P is kept for m = 2 .. 10 at Chebyshev nodes of d on 0 .. 6 and at equally spaced zeta, read as a Chebyshev series
-in d and a cubic spline in zeta, constant beyond its ends. Probabilities are right to 3e-6 (m = 2: 1e-9).
-
+With zeta = z(FAR2) and eta = z(HR2) the curve is ``eta = zeta + d P(zeta, d)``, P smooth, positive and finite at d = 0. It
+is kept for m = 2 .. 10 at Chebyshev nodes of d on 0 .. 6 and at equally spaced zeta, read as a Chebyshev series in d and a
+cubic spline in zeta, constant beyond its ends. Probabilities are right to 3e-6 (m = 2: 1e-9).
 ``python -m tests.stats.ideal_observer`` makes the file again from the exact densities, in about two minutes.
 """
 

@@ -154,9 +154,7 @@ def _sums(weights: NDArray[Any], table: Ints) -> NDArray[np.floating[Any]]:
 
 @functools.lru_cache(maxsize=2)
 def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to.
-
-    Equal calls, of equal ``seeds``, share them: respondents that were asked as many items have the same draws.
+    """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to: it is shared.
 
     >>> item_weights(4, 2, (1,)).sum(axis=1).tolist()
     [4, 4]
