@@ -70,6 +70,12 @@ def _columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
         yield names, values.reshape(*values.shape[:2], -1)
 
 
+def _arviz() -> Any:  # it has no types
+    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
+
+    return array_stats
+
+
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
     """Return the diagnostics of every scalar parameter, one parameter's elements at a time: all fill the memory."""
     return {
@@ -81,8 +87,7 @@ def diagnose(draws: Draws) -> dict[str, Diagnostic]:
 
 def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return R̂, bulk and tail effective numbers of draws of each parameter, ``(chains, draws, parameters)``."""
-    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
-
+    array_stats = _arviz()
     table = np.asarray(draws, dtype=np.float64)
     found = np.full((3, table.shape[2]), np.nan)
     with np.errstate(all="ignore"):
@@ -98,8 +103,7 @@ def of_each(draws: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summary]:
     """Return the summary of every scalar parameter, given their diagnostics."""
-    from arviz_stats.base.array import array_stats
-
+    array_stats = _arviz()
     found: dict[str, Summary] = {}
     for names, table in _columns(draws):
         flat = table.reshape(-1, len(names))
