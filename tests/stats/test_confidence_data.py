@@ -140,6 +140,7 @@ def test_minus_one_beside_one_is_a_label_and_where_it_may_be_either_the_table_is
         ([0.5, None, float("nan")], [0.5, None, None]),
         (["1.5", "0,5", "2"], [1.5, None, 2]),
         (["1", "1,000", "2"], [1, None, 2]),
+        (["1", "7/10", "2", "0x1F", "5", "1_000", "4"], [1, None, 2, None, 5, None, 4]),
         (["3", "inf", "1e308"], None),
     ],
 )

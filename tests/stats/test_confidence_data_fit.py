@@ -196,24 +196,6 @@ def table(rows=GOOD, header="ok,conf"):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        *(
-            (value, "is no number")
-            for value in ("about half", "7/10", '"0,85"', '"1,000.5"', "1_000_", "0x1F")
-        ),
-        *((value, "is not a number up to 1e+140") for value in ("inf", "-Infinity", "1e308")),
-    ],
-)
-def test_a_confidence_that_is_none_is_one_rejected_row(metacog, file, value, said):
-    path = file("t.csv", table([*GOOD, (1, value)]))
-    result = metacog("fit", path, *OK_CONF, *JSON)
-    assert by_measure(result)["accuracy"]["n"] == len(GOOD)
-    first = result.err.splitlines()[0]
-    assert "line 13: not used: conf" in first and said in first
-
-
-@pytest.mark.parametrize(
     ("rows", "area"),
     [
         ([(1, 0.5)], "all correct"),

@@ -1,25 +1,17 @@
-import math
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
 from metacog_pipeline.stats.counts import counts
-from metacog_pipeline.stats.meta_information import ideal_information, meta_information
+from metacog_pipeline.stats.meta_information import entropy_bits, ideal_information, meta_information
 from tests.tables import every
 
 vectors = st.integers(1, 5).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
 )
-
-
-def entropy(*shares):
-    return -sum(share * math.log2(share) for share in shares if share > 0)
 
 
 @given(vectors)
@@ -38,22 +30,14 @@ def test_swapping_stimuli_merging_unused_ratings_and_more_of_the_same_change_not
 
 @every("d", [0.3, 1, 2, 3.5, 5, 7])
 def test_the_ideal_observer_is_integrated_to_many_digits(d):
-    right, wrong = norm.cdf(d / 2), norm.sf(d / 2)
-
-    def density(x):
-        return norm.pdf(x, d / 2) + norm.pdf(x, -d / 2)
-
-    def divergence(x):
-        p, q = expit(d * x), expit(-d * x)
-        return density(x) * (p * math.log2(p / right) + q * math.log2(q / wrong))
-
-    def left(x):
-        return density(x) * entropy(expit(d * x), expit(-d * x))
-
-    edges = [0, 0.25 / max(d, 1), 1 / max(d, 1), 3 / max(d, 1), d / 2 + 1 + 3 / max(d, 1), d / 2 + 8]
-    truth, uncertain = (
-        sum(quad(f, a, b, epsabs=1e-14, epsrel=1e-11, limit=200)[0] for a, b in pairwise(edges))
-        for f in (divergence, left)
-    )
+    x = np.linspace(-d / 2 - 12, d / 2 + 12, 200_001)
+    density = (norm.pdf(x, d / 2) + norm.pdf(x, -d / 2)) / 2
+    left = np.trapezoid(density * entropy_bits(expit(d * x), expit(-d * x)), x)
+    truth = entropy_bits(norm.cdf(d / 2), norm.sf(d / 2)) - left
     assert ideal_information([d, -d]) == pytest.approx([truth, truth], rel=1e-8)
-    assert truth == pytest.approx(entropy(right, wrong) - uncertain, abs=1e-10)
+
+
+def test_the_entropy_of_a_split_is_in_bits():
+    assert entropy_bits(np.array([1.0, 3, 0, 0]), np.array([1.0, 1, 5, 0])) == pytest.approx(
+        [1.0, 2 - 0.75 * np.log2(3), 0.0, np.nan], nan_ok=True
+    )
