@@ -29,6 +29,7 @@ from scipy import sparse, special
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.mafc.accuracy import accuracy
 from metacog_pipeline.stats.mafc.table import D_NODES, FILE, LARGEST_M, Z_END, Z_NODES, d_nodes
+from metacog_pipeline.stats.meta_information import entropy_bits
 
 NODES = 12  # of a panel, for interpolating (Chebyshev) and for integrating (Gauss)
 GROWTH = 1.7  # of a panel's width over the one before it
@@ -36,11 +37,8 @@ GRADING = 8.0  # of the panels towards a point below which a density is not anal
 GRADED_POINTS = 5  # beyond -log 5 the singularity is too weak to be seen in double precision
 RESOLUTION = 1e-11  # of a density, which the grading needs to reach
 Y_PANEL = 2.4
-Y_BELOW, Y_ABOVE, LEAD = (
-    5.5,
-    7.5,
-    14.5,
-)  # standard deviations beyond which a normal distribution holds nothing
+# Standard deviations beyond which a normal distribution holds nothing.
+Y_BELOW, Y_ABOVE, LEAD = 5.5, 7.5, 14.5
 _CHEBYSHEV = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1]
 _TO_COEFFICIENTS = np.linalg.inv(np.polynomial.chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 _GAUSS, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(NODES)
@@ -149,9 +147,8 @@ def _step(d: float, k: int, y: Floats, edges: Floats, logs: Floats, t: Floats) -
 
 def _delta_nodes(d: float, k: int, t: float) -> tuple[Floats, Floats]:
     """Return nodes and weights over the log odds between rival k and the rivals before it, for T_k = ``t``."""
-    most = d * (
-        d + LEAD + 1
-    )  # a little beyond the panels, so that their last point has something to integrate over
+    # A little beyond the panels, so that their last point has something to integrate over.
+    most = d * (d + LEAD + 1)
     upper, lower = _inverse_softplus(most - t), -_inverse_softplus(most - math.log(k - 1) - t)
     if t < 0:
         lower = max(lower, _inverse_softplus(-t))
@@ -322,12 +319,9 @@ def scalars(density: Density) -> tuple[float, float]:
     share = float(correct.sum()), float(wrong.sum())
     area = float((correct * (before[:, None] + part).ravel()).sum()) / (share[0] * share[1])
     p = special.expit(odds)
-    left = float(((correct + wrong) * _bits(p)).sum())
-    return area, float(_bits(np.array(accuracy(density.d, density.m)))) - left
-
-
-def _bits(p: Floats) -> Floats:
-    return np.asarray((special.entr(p) + special.entr(1 - p)) / np.log(2))
+    left = float(((correct + wrong) * entropy_bits(p, 1 - p)).sum())
+    right = accuracy(density.d, density.m)
+    return area, float(entropy_bits(right, 1 - right)) - left
 
 
 def build() -> None:
