@@ -24,7 +24,6 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate,
 from metacog_pipeline.stats.mafc import efficiency
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.metad import fit_metad
-from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type1 import type1
 from metacog_pipeline.stats.type2 import auroc2
 
@@ -154,9 +153,7 @@ def _calibration_error(made: confidence_measures.Trials, share: Floats, right: I
     error = ece(share, right)
     if error.value is None or made.n_items < 2:
         return error if error.value is None else replace(error, status=SINGLE_ITEM)
-    totals = made.patterns.totals
-    both = Patterns(np.vstack([totals, 0 * totals]), np.array([1, 1]))
-    one = ece_estimate(both, made.grouped, made.draws, 10, "equal")
+    one = ece_estimate(made.patterns, made.grouped, made.draws, 10, "equal")
     assert one.low is not None and one.high is not None
     low, high = min(one.low, error.value), max(one.high, error.value)
     return replace(error, low=low, high=high, method=f"{error.method}, {one.method}", sem=one.sem)
