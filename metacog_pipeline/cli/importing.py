@@ -105,7 +105,7 @@ def _not_taken(rejected: Sequence[Rejected]) -> list[str]:
     for row, what, reason in rejected:
         seen[reason] += 1
         if seen[reason] <= SHOWN and len(lines) < MOST_SHOWN:
-            of = f"row {row}" if isinstance(row, int) else row if row.startswith("row ") else f"sample {row}"
+            of = f"row {row}" if isinstance(row, int) else f"sample {row}"
             lines.append(f"{of}: {what}: {reason}")
     more = len(rejected) - len(lines)
     return [*lines, f"{more} more are not taken; --json lists all"] if more else lines

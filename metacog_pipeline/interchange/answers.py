@@ -1,4 +1,4 @@
-"""Rows about items of a benchmark, read: which item, which replies, and what proves or contradicts them.
+"""Rows about items of a benchmark: which item, which replies, and what proves or contradicts them.
 
 A key, a correctness, or the text of the question in a row that names its item by id is a checksum: the first disagreement
 refuses the file before anything is kept, unless it is trusted.
@@ -6,16 +6,14 @@ refuses the file before anything is kept, unless it is trusted.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import absent
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_cells import (
@@ -24,35 +22,65 @@ from metacog_pipeline.interchange.import_cells import (
     folded,
     only,
     reply_text,
+    run_of,
     shown,
     whole,
 )
-from metacog_pipeline.interchange.import_rules import CHECKS, RESPONSE, RowRules
-from metacog_pipeline.interchange.imported import NOT_KEPT, Imported, ImportOptions, Rejected, imported_record
-from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.interchange.import_columns import fields_of, parse_mapping, resolved, used_columns
+from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
+from metacog_pipeline.interchange.imported import TRUSTED, ImportOptions
+from metacog_pipeline.interchange.record import OK, Sample
 
-Who = tuple[str, int]  # a model and a run
 _READ = 200  # answers that are read to say how good they are
 
 
-@dataclass(slots=True)
-class Answered:
-    """The replies of a model and run to one item under one condition, by step, and what else is known of them."""
+def of_table(
+    path: Path, rules: RowRules, pairs: Sequence[str], condition: str, options: ImportOptions
+) -> tuple[list[Sample], list[str]]:
+    """Return the rows of a table as samples, and how they were understood.
 
-    who: Who
-    item: Any
-    condition: str
-    row: int | str
-    texts: dict[str, str]
-    also: Mapping[str, Any]
+    Raises ``StudyError`` where a checking column disagrees with the items, or confidence is on no scale that is known.
+    """
+    rows = AnswerFile(path)
+    mapping = parse_mapping(pairs, fields_of(rules), rules.also)
+    fields = resolved(rows, rules, {"model": options.people, **mapping} if options.people else mapping)
+    answers = Answers(path, rules, fields, options, condition, tuple(mapping))
+    scale = options.scale
+    settings = {} if scale in (None, rules.scale) else {"confidence_scale": str(scale)}
+    samples = []
+    for row in rows:
+        said = {field: columns.cell(row.cells, column) for field, column in fields.items()}
+        model = said.get("model")
+        name = "" if absent(model) else one_line(str(model).strip(), 200)
+        samples.append(made := Sample(str(row.number), "", name, OK, row=row.number, settings=settings))
+        answers.take(made, said, row.broken)
+    return samples, [*answers.summary(len(samples)), used_columns(fields, rows.columns)]
+
+
+def of_log(
+    path: Path, rules: RowRules, samples: Sequence[Sample], options: ImportOptions
+) -> tuple[Sequence[Sample], list[str]]:
+    """Return the samples of a log, each with its item, and how they were understood."""
+    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
+    answers = Answers(path, rules, fields, options, rules.condition)
+    for each in samples:
+        each.why = (
+            each.why or each.unscored
+        )  # no benchmark but that of own questions keeps what is not scored
+        if each.why is None:
+            asked = (each.question or {}).get("question")
+            answers.take(
+                each, {"item_id": each.name, "question": asked, RESPONSE: each.said.text, "run": each.run}
+            )
+    return samples, answers.summary(len(samples))
 
 
 class Answers:
     """Takes rows one by one, then says how they were understood."""
 
     def __init__(
-        self, path: Path, rules: RowRules, fields: Mapping[str, str], mapped: Sequence[str], options: ImportOptions,
-        condition: str,
+        self, path: Path, rules: RowRules, fields: Mapping[str, str], options: ImportOptions, condition: str,
+        mapped: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """``fields`` are the columns of the fields of a row, ``mapped`` those that the command line names."""
         self._path, self._rules, self._fields, self._mapped = path, rules, fields, mapped
@@ -61,7 +89,7 @@ class Answers:
             self._usual = condition if condition == rules.condition else rules.condition_named(condition)
         except RowError as error:
             raise StudyError(f"--condition {condition}: {error}") from None
-        if unknown := [each for each in options.trust if each not in {"run", *fields}]:
+        if unknown := [each for each in options.trust if each not in {*TRUSTED, *fields}]:
             raise StudyError(f"--trust {unknown[0]}: the file has no such field; it has {', '.join(fields)}")
         self._by_id = {item.item_id: item for item in rules.items}
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
@@ -70,56 +98,55 @@ class Answers:
             for text in {folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
         self._single = len(rules.all_steps) == 1
-        self._answered: dict[tuple[Who, str, str], Answered] = {}
-        self._rejected: list[Rejected] = []
-        self._agree = dict.fromkeys(("question", "key", "correct"), 0)
-        self.confidence = Confidence(path, rules, options.scale)
-        self._taken = 0
+        self._taken: dict[tuple[str, int, str, str], Sample] = {}
+        self._agree = dict.fromkeys(("question", *CHECKS), 0)
+        self._confidence = Confidence(path, rules, options.scale)
         rules.given = frozenset(fields)
 
-    def take(
-        self, row: int | str, who: Who | str, said: Mapping[str, Any], also: Mapping[str, Any] | None = None
-    ) -> str | None:
-        """Add what a row says; return why it is not kept. ``who`` answered, or why there is no respondent."""
+    def take(self, made: Sample, said: Mapping[str, Any], broken: str | None = None) -> None:
+        """Give a sample the item, the condition and the replies that its row says, or the reason why it has none."""
         try:
-            if isinstance(who, str):
-                raise RowError(who)
-            self._take(row, who, said, also or {})
+            if broken is not None:
+                raise RowError(broken)
+            if self._options.people and not made.model:
+                raise RowError("names no respondent")
+            run = None if self._options.people else run_of(said.get("run"))
+            made.run = 1 if run is None else run
+            self._take(made, said)
         except RowError as error:
-            self._rejected.append(Rejected(row, NOT_KEPT, str(error)))
-            return str(error)
-        return None
+            made.why = str(error)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
-    def _take(self, row: int | str, who: Who, said: Mapping[str, Any], also: Mapping[str, Any]) -> None:
+    def _take(self, made: Sample, said: Mapping[str, Any]) -> None:
         item, asks = self._find(said)
         stated = said.get("condition")
         condition = self._usual if absent(stated) else self._rules.condition_named(str(stated))
         self._rules.check_asked(item, condition)
-        key = who, item.item_id, condition
-        there = self._answered.get(key)
-        if there is not None:  # before anything of a long table's row is read
+        key = made.model, made.run, item.item_id, condition
+        if (first := self._taken.get(key)) is not None:  # before anything of a long table's row is read
             under = f" under {condition}" if condition != self._usual else ""
             what = f"{self._rules.item_word} {item.item_id}{under}"
-            raise RowError(f"{what} is given twice, first in row {there.row}; the first one counts")
-        texts = self._replies(item, condition, said, row)
-        there = self._answered[key] = Answered(who, item, condition, row, texts, also)
-        self._taken += 1
+            raise RowError(
+                f"{what} is given twice, first in row {first.row or first.name}; the first one counts"
+            )
+        made.texts = self._replies(item, condition, said, made.row)
+        made.item, made.condition = item.item_id, condition
+        self._taken[key] = made
         if asks is not None:
-            self._prove("question", asks, row, item, "has another question")
+            self._prove("question", asks, made.row, item, "has another question")
         for name in CHECKS:
             value = only(self._options.word(said.get(name)))
             if not columns.missing(value):
-                self._check(name, value, row, there)
+                self._check(name, value, made, item)
 
-    def _check(self, name: str, value: Any, row: int | str, one: Answered) -> None:
+    def _check(self, name: str, value: Any, made: Sample, item: Any) -> None:
         """Hold a key or a correctness to the item; a cell of a column found by its name alone may be no such thing."""
         try:
             if name == "key":
-                ours, agrees = self._rules.keyed(one.item), self._rules.agrees(one.item, value)
+                ours, agrees = self._rules.keyed(item), self._rules.agrees(item, value)
             elif (right := correctness(value)) is None:
                 raise RowError("is neither right nor wrong")
-            elif not self._single or (mine := self._rules.right(self._parsed(one))) is None:
+            elif not self._single or (mine := self._rules.right(self._parsed(made))) is None:
                 return  # nothing is right or wrong here, or not yet
             else:
                 ours, agrees = str(mine), mine == right
@@ -127,9 +154,9 @@ class Answers:
             if name not in self._mapped:
                 return
             ours, agrees = "cannot read it", False
-        self._prove(name, agrees, row, one.item, f"says {shown(value)}, the study {ours}")
+        self._prove(name, agrees, made.row, item, f"says {shown(value)}, the study {ours}")
 
-    def _prove(self, name: str, agrees: bool, row: int | str, item: Any, told: str) -> None:
+    def _prove(self, name: str, agrees: bool, row: int, item: Any, told: str) -> None:
         self._agree[name] += agrees
         if not agrees and name not in self._options.trust:
             raise StudyError(
@@ -159,7 +186,7 @@ class Answers:
         what = shown(question) if absent(name) else f"{'item_id ' if word == 'item' else ''}{shown(name)}"
         raise RowError(f"unknown {word}: {what} is none of the {total} {word}s of this study")
 
-    def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int | str) -> dict[str, str]:
+    def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else those put together from its fields."""
         rules, steps, raw = self._rules, self._rules.steps(item, condition), said.get(RESPONSE)
         found = {step: said[step] for step in steps if step not in rules.own and not absent(said.get(step))}
@@ -179,17 +206,17 @@ class Answers:
             raise RowError(f"there is no reply to {rules.item_word} {item.item_id}")
         return found
 
-    def _own(self, said: Mapping[str, Any], row: int | str) -> dict[str, Any]:
+    def _own(self, said: Mapping[str, Any], row: int) -> dict[str, Any]:
         """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
         found: dict[str, Any] = {}
         for name in self._rules.own:
             value, rated = said.get(name), name in self._rules.rated
             if not rated or columns.number(value) is None:
                 value = self._options.word(value)
-            if rated and self.confidence.none_stated(value):
-                self.confidence.missing += name in said
+            if rated and self._confidence.none_stated(value):
+                self._confidence.missing += name in said
             elif rated:
-                found[name] = self.confidence.take(value, row)
+                found[name] = self._confidence.take(value, row)
             elif not columns.missing(value):
                 found[name] = value
         return found
@@ -205,45 +232,26 @@ class Answers:
         return free[0]
 
     # --- all rows -----------------------------------------------------------------------------------------------------
-    def done(self, named: Callable[[Iterable[str]], Mapping[str, str]] | None = None) -> Imported:
-        """Return what was read, under the names that models have in the study; `StudyError` where it is refused."""
+    def summary(self, rows: int) -> list[str]:
+        """Return how all rows were understood; `StudyError` where they are refused together."""
         self._rules.check_choices(self._path)
-        self.confidence.check()
-        models = dict.fromkeys(each.who[0] for each in self._answered.values())
-        names = {each: each for each in models} if named is None else named(models)
+        self._confidence.check()
         proofs = [f"{name} of {n} agrees" for name, n in self._agree.items() if n]
-        rows, proof = self._taken + len(self._rejected), "; ".join(proofs) or "nothing proves the match"
-        stated = [str(self.confidence)] if {*self._rules.rated} & {*self._fields} else []
-        summary = (f"{rows} rows, {self._taken} taken; {proof}", self._quality(), *stated)
-        return Imported(list(self._records(names)), tuple(self._rejected), summary, names, rows=rows)
+        stated = [str(self._confidence)] if {*self._rules.rated} & {*self._fields} else []
+        proof = "; ".join(proofs) or "nothing proves the match"
+        return [f"{rows} rows, {len(self._taken)} taken; {proof}", self._quality(), *stated]
 
-    def _parsed(self, one: Answered) -> Any:
-        calls = {step: Call("ok", text) for step, text in one.texts.items()}
-        return self._rules.benchmark.parse(one.item, one.condition, calls)
+    def _parsed(self, made: Sample) -> Any:
+        calls = {step: Call("ok", text) for step, text in made.texts.items()}
+        return self._rules.benchmark.parse(self._by_id[made.item], made.condition, calls)
 
     def _quality(self) -> str:
         """Return accuracy and readability of some answers: the boards have those of all."""
-        every = list(self._answered.values())
-        some = every[:: -(-len(every) // _READ) or 1]
-        read = [self._parsed(each) for each in some]
+        every = list(self._taken.values())
+        read = [self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]]
         right = [value for value in map(self._rules.right, read) if value is not None]
         odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
         accuracy = (
             f"accuracy {sum(right) / len(right):.3f} of {len(right)}" if right else "none is right or wrong"
         )
-        return f"of {len(some)} answers that were read {odd} cannot be read; {accuracy}"
-
-    def _records(self, names: Mapping[str, str]) -> Iterator[Record]:
-        from_zero = any(each.who[1] == 0 for each in self._answered.values())
-        rules, scale, now = self._rules, self._options.scale, datetime.now(UTC)
-        known = json.dumps({} if scale in (None, rules.scale) else {"confidence_scale": str(scale)})
-        name = str(rules.benchmark.name)
-        for one in self._answered.values():
-            who = names[one.who[0]], one.who[1] + from_zero
-            for step, text in one.texts.items():
-                own = [] if self._single else [step]
-                yield imported_record(
-                    name, one.item, who, one.condition, step, text, at=now,
-                    identity=[name, *who, one.item.item_id, one.condition, *own, text, "import"],
-                    **{"request_json": known, **one.also},
-                )  # fmt: skip
+        return f"of {len(read)} answers that were read {odd} cannot be read; {accuracy}"

@@ -13,6 +13,8 @@ from metacog_pipeline.interchange import columns
 
 SHOWN = 60
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
+MOST_RUNS = 99
+_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
 _RIGHT = {
@@ -79,3 +81,16 @@ def reply_text(value: Any, field: str) -> str:
         return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)
     except (ValueError, RecursionError):
         raise RowError(f"{field} is nested too deeply to be a reply") from None
+
+
+def run_of(value: Any) -> int | None:
+    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
+    if columns.absent(value):
+        return None
+    told = _NUMBERED.fullmatch(str(value).strip())
+    run = int(told[1]) if told else whole(value)
+    if run is None:
+        raise RowError(f"run {shown(value)} is no number")
+    if not 0 <= run <= MOST_RUNS:
+        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
+    return run

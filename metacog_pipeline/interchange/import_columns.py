@@ -69,7 +69,7 @@ def fields_of(rules: RowRules) -> tuple[str, ...]:
     """Return every field that a row about items of one benchmark can have."""
     steps = rules.all_steps if len(rules.all_steps) > 1 else ()
     raw = (RESPONSE, *(step for step in steps if step not in rules.own))
-    return (*ITEM_FIELDS, *rules.own, *raw, "condition", *rules.checks)
+    return (*ITEM_FIELDS, *rules.own, *raw, "condition", *rules.checks, "model", "run")
 
 
 def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> dict[str, str]:

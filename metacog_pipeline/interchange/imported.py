@@ -13,6 +13,8 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 
 NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
+#: What ``--trust`` takes of every file, besides the fields of a table.
+TRUSTED = ("key", "model", "run", "status")
 
 
 class Rejected(NamedTuple):
@@ -28,14 +30,12 @@ class Imported:
     """What a file gave.
 
     The ``rows`` of the file are the ``records`` kept or ``known`` before, the ``same`` answers once more, and those
-    ``rejected`` as not kept. ``summary`` says line by line how the file was understood; ``names`` are those that models of
-    the file have in the study.
+    ``rejected`` as not kept. ``summary`` says line by line how the file was understood.
     """
 
     records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
     summary: tuple[str, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
     study: Study | None = None
     known: int = 0
     rows: int = 0
@@ -58,7 +58,7 @@ class ImportOptions:
     )  # words of cells, in small letters, with their values
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
     model: str | None = None  # names the only model
-    run: int | None = None  # of all rows of a table; what the first run of a log becomes
+    run: int | None = None  # what the first run of the file becomes
     benchmark: str | None = None  # of the study, which the file is about
     people: str | None = None  # the column that names human respondents, who are the models then
 

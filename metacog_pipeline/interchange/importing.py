@@ -1,8 +1,8 @@
 """Answers collected elsewhere, kept as those of replayed models: one path for logs and tables of every benchmark.
 
-A format yields a `Sample` for each answer (`logs`, `tables`); questions of one's own are matched with those known
-(`matching`), answers to the items of a benchmark are put together by its rules (`answers`). All of it is decided before
-anything is written: a file that is refused leaves study and home as they were.
+A file yields a `Sample` for each answer (`logs`, `tables`). Those about questions of one's own are matched with the
+questions known (`matching`), those about the items of a benchmark are read by its rules (`answers`). All of it is
+decided before anything is written: a file that is refused leaves study and home as they were.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,11 @@ from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.interchange import columns, matching, study_files, tables
-from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.answers import Answers, Who
-from metacog_pipeline.interchange.import_cells import RowError
-from metacog_pipeline.interchange.import_columns import (
-    USUAL_NAMES,
-    fields_of,
-    first_named,
-    parse_mapping,
-    resolved,
-    unclaimed,
-    used_columns,
-)
-from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, RowRules
+from metacog_pipeline.interchange import answers, matching, study_files, tables
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.imported import (
     NOT_KEPT,
+    TRUSTED,
     UNSCORED,
     Imported,
     ImportOptions,
@@ -48,14 +36,12 @@ from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
-TRUSTED = ("key", "model", "run", "status")
 _NAMED, _TRIED, _LEAST_READ, _REASONS = 3, 200, 20, 8
 
 
@@ -69,17 +55,19 @@ def take(
     if not file.exists():
         raise StudyError(f"{file}: there is no such file; check the path")
     of_table = pairs or condition or options.words or options.scale
-    samples = None if of_table else reading.samples_of(file, options.trust)
-    if name == own_questions():
-        found = tables.read(file, pairs, options) if samples is None else samples
+    logged = None if of_table else reading.samples_of(file, options.trust)
+    if study is None or name == own_questions():
+        found = tables.read(file, pairs, options) if logged is None else logged
         return import_questions(file, study_path, found, options, condition)
-    assert study is not None
-    into = benchmark_of(study, options.benchmark)
-    usual = condition or into.importer.condition  # type: ignore[union-attr]
-    if samples is None:
-        found = into.importer.read(into, file, options.model, options.run, pairs, usual, options)  # type: ignore[union-attr]
-        return found  # type: ignore[no-any-return]
-    return _about_items(file, into, list(samples), options)
+    into = benchmark_of(study, name)
+    importer: Any = into.importer
+    if logged is not None:
+        rules = _built(importer.rules, into)
+        samples, summary = answers.of_log(file, rules, [*logged], options)
+        return _import_items(file, rules, samples, summary, study, options)
+    usual = condition or importer.condition
+    done: Imported = importer.read(into, file, options.model, options.run, pairs, usual, options)
+    return done
 
 
 def own_questions() -> str:
@@ -120,92 +108,53 @@ def import_table(
     """
     options = replace(options or ImportOptions(), model=model, run=run)
     study: Study = benchmark.context.study
-    if model is not None:
-        _refuse_asked(file, study.model(model))
-    if run is not None and run not in study.runs:
-        raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
     if type(benchmark.settings).takes_questions:
         return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
-    found = read_rows(_built(rules, benchmark), AnswerFile(file), pairs, condition, options, study)
-    return _kept(file, study, benchmark.name, found, options)
+    built = _built(rules, benchmark)
+    samples, summary = answers.of_table(file, built, pairs, condition, options)
+    return _import_items(file, built, samples, summary, study, options)
 
 
-def read_rows(
-    rules: RowRules, rows: AnswerFile, pairs: Sequence[str], condition: str, options: ImportOptions,
-    study: Study | None = None,
+def read_items(
+    path: Path, rules: RowRules, samples: Sequence[Sample], summary: Sequence[str], study: Study | None,
+    options: ImportOptions,
+) -> tuple[Imported, Mapping[str, str]]:  # fmt: skip
+    """Return samples with their items as records, and the names their models have in ``study``; nothing is kept."""
+    names = _models(path, study, samples, options)
+    _usable(path, samples)
+    items = {item.item_id: item for item in rules.items}
+    records = _records(rules.benchmark.name, items, rules.condition, rules.all_steps, samples, names)
+    options.report(summary)
+    return _done(samples, Imported(records, summary=tuple(summary))), names
+
+
+def _import_items(
+    path: Path, rules: RowRules, samples: Sequence[Sample], summary: Sequence[str], study: Study, options: ImportOptions
 ) -> Imported:  # fmt: skip
-    """Read the rows of a table about the items of a benchmark; nothing is kept. Models get the names of a ``study``.
-
-    Raises ``StudyError`` where a checking column disagrees with the items, or confidence is on no scale that is known.
-    """
-    mapping = parse_mapping(pairs, fields_of(rules), rules.also)
-    fields = resolved(rows, rules, mapping)
-    who, also = _who(rows, fields, options)
-    answers = Answers(rows.path, rules, fields, tuple(mapping), options, condition)
-    for number, cells, broken in rows:
-        said = {field: columns.cell(cells, column) for field, column in fields.items()}
-        answers.take(number, broken or who(cells), said)
-    named = None if study is None or options.model else partial(study_files.names_of, study)
-    found = answers.done(named)
-    return replace(found, summary=(*found.summary, used_columns({**also, **fields}, rows.columns)))
-
-
-def _who(
-    rows: AnswerFile, fields: Mapping[str, str], options: ImportOptions
-) -> tuple[Callable[[Mapping[str, Any]], Who | str], dict[str, str]]:
-    """Return what says model and run of a row's cells, or why it has none; and the columns they are in."""
-    free = unclaimed(rows.columns, fields.values())
-    model = options.people or (first_named(USUAL_NAMES["model"], free) if options.model is None else None)
-    run = first_named(USUAL_NAMES["run"], free) if options.run is None and not options.people else None
-    if options.people and not rows.has(options.people):
-        raise StudyError(
-            f"{rows.path}: --people {options.people}: no such column; the columns are: {', '.join(rows.columns)}"
-        )
-    if model is None and options.model is None:
-        raise StudyError(
-            f"{rows.path}: does not say which model answered; name it with --model; nothing was kept"
-        )
-
-    if model is None and run is None:  # the same for every row of a long table
-        constant = (str(options.model), options.run or 1)
-        return lambda cells: constant, {}
-
-    def who(cells: Mapping[str, Any]) -> Who | str:
-        said = options.model if model is None else columns.cell(cells, model)
-        if columns.absent(said):
-            return "names no respondent" if options.people else "names no model"
-        try:
-            found = None if run is None else tables.run_of(cells.get(run))
-        except RowError as error:
-            return str(error)
-        return one_line(str(said).strip(), 200), (options.run or 1) if found is None else found
-
-    return who, {"people": options.people} if options.people else {}
+    name = rules.benchmark.name
+    found, names = read_items(path, rules, samples, summary, study, options)
+    refuse_others(path, study, name, found.records, options.trust)
+    made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
+    return replace(found, study=made, known=keep(made, name, found.records))
 
 
 def read_respondents(
     benchmark: Any, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
     """Return the answers of each person that the column ``options.people`` names, the model of their records."""
-    if benchmark.importer is None:
-        raise StudyError(f"{benchmark.name}: answers cannot be imported")
     usual = condition or benchmark.importer.condition
     try:
         rules = _built(benchmark.importer.rules, benchmark)
     except SourceError as error:
         raise StudyError(str(error)) from None
     if not type(benchmark.settings).takes_questions:
-        found = read_rows(rules, AnswerFile(file), pairs, usual, options)
+        samples, summary = answers.of_table(file, rules, pairs, usual, options)
     else:
-        samples = tables.read(file, pairs, options)
-        matched = matching.match(file, benchmark.items, samples, options.trust, new=False)
-        records = _records(
-            benchmark.name, matched.items, usual, samples, {each.model: each.model for each in samples}
-        )
-        found = _done(samples, Imported(records))
-    _refuse_nothing(file, found)
-    options.report(found.summary)
-    return found
+        samples, summary = tables.read(file, pairs, options), []
+        matching.match(file, benchmark.items, samples, options.trust, new=False)
+        for each in samples:
+            each.condition = usual
+    return read_items(file, rules, samples, summary, None, options)[0]
 
 
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
@@ -213,39 +162,6 @@ def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     benchmark.context.study.prepare()
     construction.build(benchmark)
     return rules(benchmark)
-
-
-def _about_items(path: Path, into: Bound, samples: list[Sample], options: ImportOptions) -> Imported:
-    """Keep the samples of a log about items of a benchmark."""
-    names = _models(path, into.context.study, samples, options)
-    assert into.importer is not None and into.importer.rules is not None
-    rules, settings = _built(into.importer.rules, into), dict[int, str]()
-    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
-    answers = Answers(path, rules, fields, (), options, rules.condition)
-    for each in samples:
-        if each.why is None and each.unscored is None:
-            asked = (each.question or {}).get("question")
-            said = {"item_id": each.name, "question": asked, RESPONSE: each.said.text}
-            each.why = answers.take(each.name, (each.model, each.run), said, _reported(each, settings))
-    found = answers.done(lambda models: names)
-    return _done(samples, _kept(path, into.context.study, into.name, found, options))
-
-
-def _refuse_nothing(path: Path, found: Imported) -> None:
-    if not found.records:
-        first = found.rejected[0] if found.rejected else Rejected("1", NOT_KEPT, "there is no row")
-        raise StudyError(
-            f"{path}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
-        )
-
-
-def _kept(path: Path, study: Study, name: str, found: Imported, options: ImportOptions) -> Imported:
-    """Keep what was read of a file about the items of a benchmark."""
-    _refuse_nothing(path, found)
-    options.report(found.summary)
-    refuse_others(path, study, name, found.records, options.trust)
-    made = study_files.fitted(study.path, study, found.names, max(each.run for each in found.records))
-    return replace(found, known=keep(made, name, found.records), study=made)
 
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
@@ -271,7 +187,7 @@ def import_questions(
         addition = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
     elif condition not in study.benchmarks[name].model_dump()["conditions"]:
         lacks = name, condition
-    records = _records(name, matched.items, condition, usable, names)
+    records = _records(name, matched.items, condition, (QuestionRows.step,), samples, names)
     if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
         refuse_others(path, study, name, records, options.trust)
     made = study_files.fitted(study_path, study, names, max(each.run for each in usable), addition, lacks)
@@ -283,53 +199,6 @@ def import_questions(
     done = _done(samples, Imported(records, study=made, known=keep(made, name, records)))
     options.report([*_understood(done, samples, names, matched, into, condition)])
     return done
-
-
-def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
-    usable = [each for each in samples if each.why is None]
-    if usable:
-        return usable
-    first = ""
-    if samples:  # a table's rows say that they are rows, a log's samples may be bare numbers
-        name = samples[0].name
-        first = f": {name if name.startswith('row ') else f'sample {name}:'} {samples[0].why}"
-    asks = any("no item is called" in str(each.why) for each in samples)
-    study = "; name the study that asks its questions with --study" if asks else ""
-    raise StudyError(
-        f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept{study}"
-    )
-
-
-def _models(
-    path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
-) -> dict[str, str]:
-    """Return {model in the log: its name here}; refuse two models under one name. Runs begin where the options say."""
-    stated = {each.model for each in samples if each.model}
-    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
-    reported: dict[str, Counter[str]] = {}
-    for each in samples:
-        each.run += (options.run or 1) - 1
-        each.model = each.model or only  # a line that failed names no model: it is of that of the others
-        if each.why is None:
-            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
-    if "" in reported:
-        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
-    for model, counted in reported.items():
-        if len(counted) > 1 and "model" not in options.trust:
-            several = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
-            raise StudyError(
-                f"{path}: under the name {model} answered {len(counted)} models: {several}; nothing was kept; take them "
-                "for one with --trust model"
-            )
-    if options.model is None:
-        return study_files.names_of(study, reported)
-    if len(reported) > 1:
-        raise StudyError(
-            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
-        )
-    if options.model != study_files.slug(options.model):
-        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
-    return dict.fromkeys(reported, options.model)
 
 
 def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
@@ -363,7 +232,56 @@ def _items(study: Study | None, name: str) -> Sequence[Any]:
         return ()
 
 
-# --- records ----------------------------------------------------------------------------------------------------------
+# --- samples become records ---------------------------------------------------------------------------------------------
+def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
+    """Return the samples that can be kept; StudyError with the reason of the first where none can."""
+    if usable := [each for each in samples if each.why is None]:
+        return usable
+    of, first = "samples", ""
+    if samples:
+        row = samples[0].row
+        of, name = ("rows", f"row {row}") if row else ("samples", f"sample {samples[0].name}")
+        first = f": {name}: {samples[0].why}"
+    asks = any("no item is called" in str(each.why) for each in samples)
+    study = "; name the study that asks its questions with --study" if asks else ""
+    raise StudyError(f"{path}: none of its {len(samples)} {of} can be used{first}; nothing was kept{study}")
+
+
+def _models(
+    path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
+) -> dict[str, str]:
+    """Return {model in the file: its name here}; refuse two models under one name. Runs begin where the options say."""
+    stated = {each.model for each in samples if each.model}
+    only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
+    later = (options.run or 1) - 1 + any(each.run == 0 for each in samples)
+    reported: dict[str, Counter[str]] = {}
+    for each in samples:
+        each.run += later
+        each.model = each.model or only  # a line that failed names no model: it is of that of the others
+        if each.why is None:
+            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    if "" in reported:
+        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
+    for model, counted in reported.items():
+        if len(counted) > 1 and "model" not in options.trust:
+            several = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
+            raise StudyError(
+                f"{path}: under the name {model} answered {len(counted)} models: {several}; nothing was kept; take them "
+                "for one with --trust model"
+            )
+    if options.people:
+        return {name: name for name in reported}
+    if options.model is None:
+        return study_files.names_of(study, reported)
+    if len(reported) > 1:
+        raise StudyError(
+            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
+        )
+    if options.model != study_files.slug(options.model):
+        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
+    return dict.fromkeys(reported, options.model)
+
+
 def _mode(each: Sample, graded: bool) -> str:
     """Return what the record of an answer says of how it is read."""
     if each.unscored is not None:
@@ -393,32 +311,40 @@ def _reported(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
 
 
 def _records(
-    benchmark: str, items: Mapping[str, Any], condition: str, samples: Sequence[Sample], names: Mapping[str, str]
+    benchmark: str, items: Mapping[str, Any], condition: str, steps: Sequence[str], samples: Sequence[Sample],
+    names: Mapping[str, str],
 ) -> list[Record]:  # fmt: skip
-    found: dict[tuple[str, int, str], Record] = {}
+    """Return the records of samples that can be kept, under ``condition`` those that name none."""
+    found: dict[tuple[str, int, str, str, str], Record] = {}
     now, settings = datetime.now(UTC), dict[int, str]()
     for each in (one for one in samples if one.why is None):
-        item, model = items[each.item], names[each.model]
-        text, mode = each.said.text, _mode(each, item.kind == "graded")
+        item, model, under = items[each.item], names[each.model], each.condition or condition
+        mode = _mode(each, getattr(item, "kind", "") == "graded")
         if mode == "graded: ?":
             each.unscored = "has no short right answer, and the log no verdict"
-        made = imported_record(
-            benchmark, item, (model, each.run), condition, QuestionRows.step, text, at=now,
-            identity=[benchmark, model, each.run, each.item, condition, text, mode],
-            **{"mode": mode, **_reported(each, settings)},
-        )  # fmt: skip
-        first = found.setdefault((model, each.run, each.item), made)
-        if first is not made:
-            each.same = first.answer_id == made.answer_id
-            which = "both are the same" if each.same else "the first one counts"
-            each.why = f"is given twice in one run; {which}"
+        for step, text in (each.texts or {steps[0]: each.said.text}).items():
+            own = [step] if len(steps) > 1 else []
+            made = imported_record(
+                benchmark, item, (model, each.run), under, step, text, at=now,
+                identity=[benchmark, model, each.run, each.item, under, *own, text, mode],
+                **{"mode": mode, **_reported(each, settings)},
+            )  # fmt: skip
+            first = found.setdefault((model, each.run, each.item, under, step), made)
+            if first is not made:
+                each.same = first.answer_id == made.answer_id
+                which = "both are the same" if each.same else "the first one counts"
+                each.why = f"is given twice in one run; {which}"
     return list(found.values())
 
 
 def _done(samples: Sequence[Sample], found: Imported) -> Imported:
     """Return what became of all samples: those that say once more what is kept are counted, others named."""
     rejected = tuple(
-        Rejected(each.name, NOT_KEPT if each.why is not None else UNSCORED, str(each.why or each.unscored))
+        Rejected(
+            each.row or each.name,
+            NOT_KEPT if each.why is not None else UNSCORED,
+            str(each.why or each.unscored),
+        )
         for each in samples
         if (each.why or each.unscored) is not None and not each.same
     )
@@ -426,41 +352,39 @@ def _done(samples: Sequence[Sample], found: Imported) -> Imported:
     return replace(found, rejected=rejected, rows=len(samples), same=same)
 
 
-def by_partition(records: Iterable[Record]) -> dict[Who, list[Record]]:
+def by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[Record]]:
     """Return records by model and run."""
-    found: dict[Who, list[Record]] = {}
+    found: dict[tuple[str, int], list[Record]] = {}
     for each in records:
         found.setdefault((each.model, each.run), []).append(each)
     return found
+
+
+def _there(study: Study, benchmark: str, model: str, run: int) -> dict[tuple[str, str, str], Record]:
+    """Return what is kept of a model and run, by call."""
+    folder = Partition(study, benchmark, study.model(model), run).folder
+    return {_call(each): each for each in kept_records(folder)}
 
 
 def _call(record: Record) -> tuple[str, str, str]:
     return record.item_id, record.condition, record.step
 
 
-def _refuse_asked(path: Path, spec: ModelSpec) -> None:
-    """Refuse answers from elsewhere for a model that the study asks itself."""
-    if spec.provider != "replay":
-        raise StudyError(
-            f'{path}: model "{spec.name}" of the study is asked, not replayed: imported answers are never mixed with '
-            'answers asked here; name one with provider = "replay"'
-        )
-
-
 def refuse_others(
     path: Path, study: Study, benchmark: str, records: Iterable[Record], trust: Sequence[str]
 ) -> None:
-    """Refuse answers to calls that have other answers in the same run of the same model, unless ``run`` is trusted."""
-    known = {each.name for each in study.models}
+    """Refuse answers of a model that is asked here, and other answers to calls of one run unless ``run`` is trusted."""
+    known = {each.name: each for each in study.models}
     for (model, run), own in by_partition(records).items():
         if model not in known:
             continue
-        spec = study.model(model)
-        _refuse_asked(path, spec)
-        there = {
-            _call(each): each.text for each in kept_records(Partition(study, benchmark, spec, run).folder)
-        }
-        other = [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
+        if known[model].provider != "replay":
+            raise StudyError(
+                f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
+                'answers asked here; name one with provider = "replay"'
+            )
+        there = _there(study, benchmark, model, run)
+        other = [each.item_id for each in own if there.get(_call(each), each).text != each.text]
         if other and "run" not in trust:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
@@ -473,10 +397,9 @@ def keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
     """Keep the answers that are not there yet; return how many were there."""
     known = 0
     for (model, run), own in by_partition(records).items():
-        folder = Partition(study, benchmark, study.model(model), run).folder
-        there = {_call(each): each.answer_id for each in kept_records(folder)}
-        fresh = [each for each in own if there.get(_call(each)) != each.answer_id] if there else own
-        keep_whole(folder, fresh)
+        there = {each.answer_id for each in _there(study, benchmark, model, run).values()}
+        fresh = [each for each in own if each.answer_id not in there]
+        keep_whole(Partition(study, benchmark, study.model(model), run).folder, fresh)
         known += len(own) - len(fresh)
     return known
 

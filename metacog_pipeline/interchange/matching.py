@@ -16,10 +16,10 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.interchange.import_cells import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, question_of
 from metacog_pipeline.interchange.record import Sample
-from metacog_pipeline.interchange.tables import MOST_RUNS
 from metacog_pipeline.reading.envelope import plain, unboxed
 from metacog_pipeline.reading.names import same
 

@@ -21,6 +21,7 @@ class QuestionRows(RowRules):
 
     condition = "verbal_percent"
     step = "answer"
+    all_steps = (step,)
     #: Conditions of answers that have log-probabilities of letters, and that state no confidence either.
     by_logprob, unstated = "choice_logprob", "answer_only"
     scale = Scale(0, 100)

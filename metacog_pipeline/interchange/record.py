@@ -48,6 +48,10 @@ class Sample:
         Whether the item must be one of the study's, since the file does not say it whole; the key that it has.
     item, order
         The item it is about, and its letters in the order in which this answer shows its options ("" in its own).
+    row
+        Its number in a table; 0 in a log.
+    condition, texts
+        Of a benchmark's item, the condition and the replies by step, where they are not those of the whole file.
     """
 
     name: str
@@ -65,11 +69,18 @@ class Sample:
     key: Any = None
     item: str = ""
     order: str = ""
+    row: int = 0
+    condition: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+#: A reply that is not known yet, or never will be.
+OK = Completion(Status.OK)
 
 
 def nothing(name: object, task: str, model: str, why: str, run: int = 1, *, same: bool = False) -> Sample:
     """Return a sample of which nothing can be kept."""
-    return Sample(str(name), task, model, Completion(Status.FAILED), run=run, why=why, same=same)
+    return Sample(str(name), task, model, OK, run=run, why=why, same=same)
 
 
 def runs(first: Sample, replies: Any, lacks: str = "has no reply") -> Iterator[Sample]:

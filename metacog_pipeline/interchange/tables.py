@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,15 @@ from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow
 from metacog_pipeline.interchange.columns import absent
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_cells import RowError, correctness, only, reply_text, shown, whole
+from metacog_pipeline.interchange.import_cells import (
+    RowError,
+    correctness,
+    only,
+    reply_text,
+    run_of,
+    shown,
+    whole,
+)
 from metacog_pipeline.interchange.import_columns import (
     USUAL_NAMES,
     first_named,
@@ -40,7 +47,6 @@ from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status
 
-MOST_RUNS = 99
 _INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
@@ -59,7 +65,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "run": USUAL_NAMES["run"],
     "dataset": ("dataset", "task"),
 }  # fmt: skip
-_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample]:
@@ -105,19 +110,6 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def run_of(value: Any) -> int | None:
-    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
-    if absent(value):
-        return None
-    told = _NUMBERED.fullmatch(str(value).strip())
-    run = int(told[1]) if told else whole(value)
-    if run is None:
-        raise RowError(f"run {shown(value)} is no number")
-    if not 0 <= run <= MOST_RUNS:
-        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
-    return run
-
-
 class _Table:
     """Makes samples of rows."""
 
@@ -143,7 +135,8 @@ class _Table:
             run = 1 if self._options.people else run_of(said.get("run"))
             made = self._sample(row, said, task, model)
         except RowError as error:
-            return record.nothing(f"row {row.number}", task, model, str(error), run or 1)
+            name = str(row.number)
+            return Sample(name, task, model, record.OK, run=run or 1, why=str(error), row=row.number)
         if run is None:  # no column counts the repeats: they are counted
             cells = made.question or {}
             asked = (task, model, made.name, str(cells.get("context")), str(cells.get("question")))
@@ -166,7 +159,7 @@ class _Table:
         text, choice = self._reply(said, options, row.number)
         made = Sample(
             one_line(str(name).strip(), 200), task, model, Completion(Status.OK, text),
-            settings={"file": self._path.name},
+            settings={"file": self._path.name}, row=row.number,
         )  # fmt: skip
         places = {"choice": choice}
         if question is not None and self._keyed:
@@ -256,9 +249,6 @@ class _Table:
     def check(self, made: Sequence[Sample]) -> None:
         """Put letters for numbers of options, and refuse confidence on no scale."""
         self.confidence.check()
-        from_zero = any(each.run == 0 for each in made)
-        for each in made:
-            each.run += from_zero
         sized = [
             (each, field, place, (each.question or {}).get("options", ()))
             for each, field, place in self._numbers

@@ -204,7 +204,7 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     comma = r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
     with pytest.raises(StudyError, match=comma):
         take(into, tmp_path / "a.csv", rows)
-    unknown = r"none of its 2 rows was taken; row 2: unknown item.*nothing was kept"
+    unknown = r"none of its 2 rows can be used: row 2: unknown item.*nothing was kept"
     with pytest.raises(StudyError, match=unknown):
         take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
     assert kept(into) == before

@@ -200,7 +200,7 @@ ASKED = {"question": "Which one?", "response": "It is B.", "confidence": 70}
 def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused_with_the_way_out(
     tmp_path, take_table, cells, told
 ):
-    with pytest.raises(StudyError, match=re.escape(f"row 1 {told}; nothing was kept")):
+    with pytest.raises(StudyError, match=re.escape(f"row 1: {told}; nothing was kept")):
         take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", **cells}))
 
 
@@ -232,8 +232,8 @@ def test_what_an_import_cannot_trust_is_named(tmp_path, take):
 
 def test_runs_that_are_counted_from_0_begin_with_the_first(tmp_path, take_table):
     found = [{**each, "epoch": run} for run in (0, 1) for each in rows(3, ("m",))]
-    assert {each.run for each in read(table(tmp_path / "t.csv", found))} == {1, 2}
-    assert take_table(table(tmp_path / "t.csv", found)).kept == 6
+    assert {each.run for each in take_table(table(tmp_path / "t.csv", found)).records} == {1, 2}
+    assert take_table(tmp_path / "t.csv").known == 6
 
 
 def test_an_option_that_is_missing_between_others_is_told_and_moves_none_up(tmp_path):

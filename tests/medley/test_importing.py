@@ -13,10 +13,10 @@ from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, sco
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.imported import ImportOptions
-from metacog_pipeline.interchange.importing import read_rows
+from metacog_pipeline.interchange.importing import read_items
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
 
@@ -25,7 +25,9 @@ def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
     parse = {"parse": lambda *given: SimpleNamespace(status="ok"), "unreadable": (), "name": "medley"}
     rules = Rows(SimpleNamespace(items=items, conditions=tuple, **parse))
     pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
-    return read_rows(rules, AnswerFile(path), pairs, condition, ImportOptions(model=model, run=run))
+    how = ImportOptions(model=model, run=run)
+    samples, summary = answers.of_table(path, rules, pairs, condition, how)
+    return read_items(path, rules, samples, summary, None, how)[0]
 
 
 @pytest.fixture
@@ -91,10 +93,8 @@ def test_objects_in_the_place_of_texts_and_other_column_names_are_read(tmp_path,
     ],
 )
 def test_a_row_that_is_not_taken_says_why(tmp_path, items, row, why):
-    found = take(tmp_path / "a.csv", items, [["instance_id", "condition", "step_a"], row])
-    assert not found.records
-    assert [each.row for each in found.rejected] == [2]
-    assert why in found.rejected[0].reason
+    with pytest.raises(StudyError, match=f"row 2: .*{why}"):
+        take(tmp_path / "a.csv", items, [["instance_id", "condition", "step_a"], row])
 
 
 def test_a_blank_reply_counts_as_unanswered_for_its_case_only(tmp_path, items, said, make_instance):

@@ -12,9 +12,9 @@ from metacog_pipeline.benchmark.contract import Condition
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import UNREADABLE, Rows, read_response
-from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.imported import Imported, ImportOptions
-from metacog_pipeline.interchange.importing import read_rows
+from metacog_pipeline.interchange.importing import read_items
 
 
 def read_answers(
@@ -27,7 +27,7 @@ def read_answers(
     run: int = 1,
     **options: Any,
 ) -> Imported:
-    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `read_rows`.
+    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `read_items`.
 
     ``content``, where there is any, is written there first; rows as JSON Lines.
     """
@@ -47,7 +47,9 @@ def read_answers(
         SimpleNamespace(**about, **parse, conditions=lambda: usual, steps=lambda condition: ("answer",))
     )
     pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
-    return read_rows(rules, AnswerFile(path), pairs, BASELINE, ImportOptions(model=model, run=run, **options))
+    how = ImportOptions(model=model, run=run, **options)
+    samples, summary = answers.of_table(path, rules, pairs, BASELINE, how)
+    return read_items(path, rules, samples, summary, None, how)[0]
 
 
 def table(

@@ -16,6 +16,7 @@ import pytest
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange.columns import parse_scale, parse_words, path_of
 from metacog_pipeline.interchange.import_columns import parse_mapping
 from metacog_pipeline.interchange.imported import Imported
@@ -201,8 +202,8 @@ def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path, items):
 
 def test_question_shared_by_two_items_is_not_guessed(tmp_path, items):
     twins = [items[0], items[1].model_copy(update={"question": items[0].question.upper() + "."})]
-    found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
-    assert "belongs to 2 items" in reasons(found)[0][1]
+    with pytest.raises(StudyError, match=r"row 1: question .* belongs to 2 items; give item_id"):
+        take(tmp_path / "a.jsonl", twins, [{"question": items[0].question, "choice": "A"}])
 
 
 # --- choices ---------------------------------------------------------------------------------------------------------
@@ -343,7 +344,7 @@ def test_a_scale_is_declared_and_never_guessed(low, high, fits, tmp_path, shuffl
     found = take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=scale)
     rated = [str(record.text)[-1] for record in found.records]
     assert rated == sorted(rated) and set(rated) == set("12345") and len(rated) == 170
-    assert found.records[0].request_json == json.dumps({"confidence_scale": str(scale)})
+    assert found.records[0].request_json == canonical_json({"confidence_scale": str(scale)})
 
 
 def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, shuffled):

@@ -129,7 +129,7 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     reasons = [each.reason for each in found.rejected]
     assert (found.kept, who) == (24, 2) and "names no respondent" in reasons and len(reasons) == 3
     path.write_text("subject,item_id,answer\ns0,nothing,A\n")
-    with pytest.raises(StudyError, match="none of its 1 rows was taken"):
+    with pytest.raises(StudyError, match="none of its 1 rows can be used"):
         people.keep(into, path, (), None, ImportOptions(people="subject"))
     with pytest.raises(StudyError, match="no column 'who'"):
         people.keep(into, path, (), None, ImportOptions(people="who"))

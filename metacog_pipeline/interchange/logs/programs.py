@@ -14,10 +14,8 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT
-from metacog_pipeline.interchange.record import Sample, listed, mapping, objects
+from metacog_pipeline.interchange.record import OK, Sample, listed, mapping, objects
 from metacog_pipeline.llm.types import Completion, Status, Usage
-
-OK = Completion(Status.OK)
 
 
 # --- Every Eval Ever: a line for each item, or the summary that names their file ---------------------------------------
