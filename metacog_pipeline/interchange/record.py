@@ -22,7 +22,6 @@ from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
 
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
-MOST_OPTIONS = 10
 _OPTION_LINE = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$")
 LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"^\W*(?:answer|a)\b", re.IGNORECASE)
@@ -119,18 +118,18 @@ def parsed(data: bytes, where: str, *, partial: bool = False) -> Any:
 
 # --- the question -----------------------------------------------------------------------------------------------------
 def question_cells(
-    text: str | None, options: Sequence[Any] | None, answers: Sequence[Any], *, read: bool, context: str = ""
+    text: Any, options: Any, answers: Sequence[Any], *, read: bool, context: str = ""
 ) -> dict[str, Any] | None:
     """Return the columns of a question. ``read`` says that a reader can decide what is right; else the log does."""
     if not isinstance(text, str) or not text.strip():
         return None
-    listed = [str(each) for each in options or ()]
-    asked = {"question": without_options(text, listed), **({"context": context} if context.strip() else {})}
-    if 1 < len(listed) <= MOST_OPTIONS and len(answers) == 1 and read:
-        return {**asked, "options": listed, "answer": answers[0], "kind": "choice"}
+    texts = [str(each) for each in listed(options)]
+    asked = {"question": without_options(text, texts), **({"context": context} if context.strip() else {})}
+    if 1 < len(texts) <= len(LETTERS) and len(answers) == 1 and read:
+        return {**asked, "options": texts, "answer": answers[0], "kind": "choice"}
     given = [each for each in answers if each is not None and str(each).strip()]
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
-    if read and short and not listed:
+    if read and short and not texts:
         return {**asked, "answers": [ungrouped(each) for each in short]}
     return {**asked, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 

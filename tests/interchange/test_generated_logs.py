@@ -1,5 +1,7 @@
 """Rows in are rows kept and rows named by reason, in every format, version and status; the log's verdicts come again."""
 
+import contextlib
+import copy
 import json
 from collections import Counter
 from itertools import product
@@ -8,6 +10,7 @@ import pytest
 
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import importing, tables
 from metacog_pipeline.interchange.imported import NOT_KEPT, ImportOptions
 from metacog_pipeline.interchange.logs import reading
@@ -21,11 +24,18 @@ LOST = {
 }  # fmt: skip
 #: Its reply is a chosen option whatever the status.
 CHOSEN = "weighed"
+NO_JSON = {"lighteval", "eval", "csv", "tsv", "parquet"}
 FORMS = [(name, form) for name, (_, forms, _) in generated.FORMATS.items() for form in forms]
 STUDY = (
     '[study]\nname = "b"\n[benchmarks.questions]\nitems = "q.jsonl"\nconditions = ["answer_only"]\n'
     'allow_incomplete = true\n[[models]]\nname = "m"\nprovider = "replay"\n'
 )
+
+
+def read(name, path):
+    """Return the samples of a file, of a log as a table where it is none."""
+    found = None if name == "table" else reading.samples_of(path)
+    return tables.read(path, (), ImportOptions()) if found is None else found
 
 
 def holds(folder, name, form, seed):
@@ -46,9 +56,8 @@ def holds(folder, name, form, seed):
         ]
         generated.jsonl(folder / "q.jsonl", asked)
         (folder / "s.toml").write_text(STUDY)
-    read = lambda: tables.read(path, (), ImportOptions()) if name == "table" else reading.samples_of(path)  # noqa: E731
     shown = []
-    found = list(read())
+    found = list(read(name, path))
     done = importing.import_questions(path, folder / "s.toml", found, ImportOptions(show=shown.append))
     ended = Counter(each.status for each in rows)
     lost = sum(ended[each] for each in LOST[name])
@@ -72,7 +81,7 @@ def holds(folder, name, form, seed):
         if form != CHOSEN
     ]
     assert form == CHOSEN or sum(right) == ended["right"], shown
-    again = importing.import_questions(path, folder / "s.toml", read(), ImportOptions())
+    again = importing.import_questions(path, folder / "s.toml", read(name, path), ImportOptions())
     assert (again.kept, again.known) == (0, done.kept)
 
 
@@ -114,3 +123,33 @@ def test_signs_of_arithmetic_tell_questions_apart(tmp_path):
     found = tables.read(path, (), ImportOptions())
     done = importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions())
     assert len(bound(done.study, "questions").items) == 3 and json.dumps(done.kept) == "3"
+
+
+def places(value, at=()):
+    """Yield where each part of a value lies."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield (*at, key)
+        yield from places(each, (*at, key))
+
+
+def put(whole, place, what):
+    """Return a copy with another value in one place."""
+    made = value = copy.deepcopy(whole)
+    for key in place[:-1]:
+        value = value[key]
+    value[place[-1]] = what
+    return made
+
+
+@pytest.mark.parametrize(("name", "form"), [each for each in FORMS if not {*each} & NO_JSON])
+def test_a_part_of_another_kind_anywhere_in_a_log_raises_nothing_but_a_reason(name, form, tmp_path):
+    path = generated.FORMATS[name][0](tmp_path, generated.rows(1, ("right",), n=1, runs=1), form)
+    by_line = path.suffix == ".jsonl"
+    whole = [*map(json.loads, path.read_text().splitlines())] if by_line else json.loads(path.read_text())
+    for place in places(whole):
+        for odd in (None, 7, -1e300, "", "x", [], [1], {}, True):
+            made = put(whole, place, odd)
+            path.write_text("".join(json.dumps(row) + "\n" for row in made) if by_line else json.dumps(made))
+            with contextlib.suppress(StudyError):
+                list(read(name, path))

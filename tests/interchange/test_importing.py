@@ -4,11 +4,11 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +16,12 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
+from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
@@ -48,18 +50,13 @@ trials = 20
 """
 
 
-@pytest.fixture(scope="session")
-def path(tmp_path_factory):
-    found = tmp_path_factory.mktemp("imports") / "study.toml"
-    found.write_text(STUDY, encoding="utf-8")
-    return found
+@pytest.fixture
+def benchmark(tmp_path):
+    """Return what builds a benchmark of a study in the test's folder."""
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
 
-
-@pytest.fixture(scope="session")
-def benchmark(path):
-    @cache
     def made(name: str) -> Bound:
-        study = load_study(path)
+        study = load_study(tmp_path / "study.toml")
         study.prepare()
         found = bound(study, name)
         construction.build(found)
@@ -76,8 +73,10 @@ def take(
     run: int = 1,
     **options: Any,
 ) -> Any:
-    """Import ``rows`` as a CSV file and return what was taken."""
-    if not isinstance(rows, str):
+    """Import ``rows``, a CSV file as text, or written as CSV or as JSON Lines, and return what was taken."""
+    if not isinstance(rows, str) and file.suffix == ".jsonl":
+        rows = "\n".join(map(json.dumps, rows))
+    elif not isinstance(rows, str):
         out = io.StringIO()
         writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
         writer.writeheader()
@@ -87,6 +86,10 @@ def take(
     assert into.importer is not None
     how = ImportOptions(**options)
     return into.importer.read(into, file, "theirs", run, pairs, into.importer.condition, how)
+
+
+def steps(found: Imported) -> dict[str, str]:
+    return {each.step: each.text for each in found.records}
 
 
 def kept(into: Bound, run: int = 1) -> list[Record]:
@@ -124,16 +127,6 @@ def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(benc
     assert [(each.correct, each.yes, each.status) for each in (first, second)] == [(1, 0, "ok"), (1, 1, "ok")]
     assert {each.source for each in found.records} == {"imported"}
     assert {each.answer_id for each in found.records} <= {each.answer_id for each in kept(into)}
-
-
-def test_answers_in_words_that_are_shifted_are_refused(benchmark, tmp_path):
-    into = benchmark("selfknowledge")
-    rows = known(into)
-    shifted = [{**row, "item_id": into.items[place + 1].item_id} for place, row in enumerate(rows[:-1])]
-    for column in ("gold", "question"):
-        names = ("item_id", "answer", "knows", column)
-        with pytest.raises(StudyError, match=r"disagrees with the study: row 2 "):
-            take(into, tmp_path / "a.csv", [{name: row[name] for name in names} for row in shifted])
 
 
 def test_a_number_for_yes_and_a_reply_to_no_step_are_told(benchmark, tmp_path):
@@ -210,14 +203,10 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     assert kept(into) == before
 
 
-def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(path, tmp_path):
-    own = tmp_path / "study.toml"
-    own.write_text(STUDY, encoding="utf-8")
-    study = load_study(own)
-    into, other = bound(study, "selfknowledge"), bound(study, "signaldetection")
+def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(benchmark, tmp_path):
+    into = benchmark("selfknowledge")
+    other = bound(into.context.study, "signaldetection")
     assert [spec.name for spec in tasks.models(other)] == ["theirs"]  # until something is imported
-    study.prepare()
-    construction.build(into)
     take(into, tmp_path / "a.csv", [{"item_id": into.items[0].item_id, "answer": "x", "knows": "yes"}])
     assert [spec.name for spec in tasks.models(into)] == ["theirs"] and not tasks.models(other)
 
@@ -286,12 +275,8 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
 
 
-def test_models_and_runs_of_a_table_are_those_of_its_columns(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    study = load_study(tmp_path / "study.toml")
-    into = bound(study, "selfknowledge")
-    study.prepare()
-    construction.build(into)
+def test_models_and_runs_of_a_table_are_those_of_its_columns(benchmark, tmp_path):
+    into = benchmark("selfknowledge")
     rows = [
         {"item_id": item.item_id, "answer": f"{model} {run}", "knows": "yes", "model": model, "run": run}
         for item in into.items[:3] for model in ("org/a", "b") for run in (0, 1)
@@ -301,7 +286,7 @@ def test_models_and_runs_of_a_table_are_those_of_its_columns(tmp_path):
     assert into.importer is not None
     found = into.importer.read(into, file, None, None, (), "dual", ImportOptions())
     assert {(each.model, each.run) for each in found.records} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
-    assert [each.name for each in load_study(study.path).models] == ["theirs", "a", "b"]
+    assert [each.name for each in load_study(tmp_path / "study.toml").models] == ["theirs", "a", "b"]
 
 
 def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
@@ -317,3 +302,77 @@ def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
             take(into, tmp_path / "a.csv", rows, run=3)
         assert said in str(refused.value)
         assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records
+
+
+# --- which column holds what --------------------------------------------------------------------------------------------
+KNOWN = ("item_id=meta.qid", "answer=out[0].text", "knows=Known to you")
+
+
+def test_what_is_mapped_comes_before_a_column_of_the_same_name(benchmark, tmp_path):
+    made = benchmark("selfknowledge")
+    name = made.items[0].item_id
+    told = {"out": [{"text": "Paris"}], "Known to you": "No"}
+    found = take(made, tmp_path / "a.jsonl", [{"meta": {"qid": name}, **told}], *KNOWN)
+    assert steps(found) == {"direct": "Paris", "meta": "No"}
+    plain = ("answer=out[0].text", "knows=Known to you")
+    found = take(made, tmp_path / "b.jsonl", [{"item_id": name, "meta": "some words", **told}], *plain)
+    assert steps(found) == {"direct": "Paris", "meta": "No"}
+
+
+def test_a_column_that_a_mapped_path_leads_into_is_taken_for_nothing_else(benchmark, tmp_path):
+    made = benchmark("signaldetection")
+    row = {"response": json.dumps({"id": made.items[0].item_id}), "decision": 1, "confidence": 4}
+    found = take(made, tmp_path / "a.jsonl", [row], "item_id=response.id")
+    assert [each.text for each in found.records] == ['{"decision": "1", "confidence": 4}']
+
+
+def test_other_answers_of_a_run_are_refused_unless_trusted(benchmark, tmp_path):
+    made = benchmark("selfknowledge")
+    rows = [{"item_id": each.item_id, "direct": "Paris", "meta": "No"} for each in made.items]
+    blind = [{**row, "meta": "who can say"} for row in rows]
+    assert len(take(made, tmp_path / "a.jsonl", rows).records) == 24
+    with pytest.raises(StudyError, match=r"run 1 of theirs has other answers to 12 of .* --trust run"):
+        take(made, tmp_path / "b.jsonl", blind)
+    assert (
+        "of 12 answers that were read 12 cannot be read"
+        in take(made, tmp_path / "b.jsonl", blind, trust=("run",)).summary[1]
+    )
+
+
+def test_a_column_per_step_of_every_item(benchmark, tmp_path):
+    made = benchmark("metacogbench")
+    asked = [(each, step) for each in made.items for step in item_steps(each, "free")]
+    assert {"answer", "turn_1", "turn_2", "probe"} <= {step for _, step in asked}
+    wide = [
+        {"item_id": each.item_id, **{step: f"{step}: A)" for step in item_steps(each, "free")}}
+        for each in made.items
+    ]
+    found = take(made, tmp_path / "b.jsonl", wide)
+    assert not found.rejected and len(found.records) == len(asked)
+    bet = next(each for each in made.items if each.tier == "1a")
+    raw = {"item_id": bet.item_id, "answer": "**ANSWER:** 7\nBET: 40"}
+    assert steps(take(made, tmp_path / "c.jsonl", [raw], trust=("run",))) == {"answer": raw["answer"]}
+    parts = {"item_id": bet.item_id, "answer": "7", "bet": 40, "turn_1": None}
+    assert steps(take(made, tmp_path / "c.jsonl", [parts], trust=("run",))) == {
+        "answer": "ANSWER: 7\nBET: 40"
+    }
+    assert take(made, tmp_path / "b.jsonl", wide, "probe=probe", trust=("run",)).records
+
+
+def test_a_table_about_one_of_several_benchmarks_names_it(benchmark, tmp_path):
+    lines = [f"{each.item_id},{each.stimulus},3" for each in benchmark("signaldetection").items]
+    (tmp_path / "t.csv").write_text("\n".join(["name,r,confidence", *lines]))
+    fields = ("--map", "item_id=name", "--map", "decision=r")
+    run = CliRunner()
+
+    def done(*words: str) -> Result:
+        return run.invoke(cli, ["import", *words, "--study", str(tmp_path / "study.toml")])
+
+    named = ("signaldetection", str(tmp_path / "t.csv"))
+    assert done(*named, "--model", "theirs", *fields).exit_code == 0
+    assert "name it with --model" in str(done(*named, *fields).exception)
+    unknown = str(done(named[1], "--model", "theirs", "--map", "taks=part").exception)
+    assert "--map taks=part" in unknown and "name the benchmark" in unknown
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    nothing = str(done(named[1]).exception)
+    assert "columns ignored: x, y" in nothing and "columns used" not in nothing

@@ -2,14 +2,12 @@
 
 import json
 import math
-from typing import Any
 
 import pytest
 
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
 
@@ -166,37 +164,6 @@ def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path, tak
     assert take(tmp_path / "e.json").kept == 1
 
 
-@pytest.mark.parametrize("text", ["", "{}\n", "[1, 2]\n", '{"item_id": 1, "response": "B"}\n', "not json\n"])
-def test_what_is_no_log_is_read_as_a_table(tmp_path, text):
-    path = tmp_path / "rows.jsonl"
-    path.write_text(text or " ")
-    try:
-        assert reading.samples_of(path) is None
-    except StudyError as error:
-        assert "empty" in str(error)
-
-
-HOSTILE: list[dict[str, Any]] = [
-    {"doc_id": None, "doc": 3, "resps": {"a": 1}},
-    {"doc_id": [1], "doc": {"question": 5}, "resps": [[["nan", 1], ["inf", 2]]], "target": {}},
-    {"custom_id": 7, "response": 5},
-    {"custom_id": "a", "result": []},
-    {"key": "a", "response": {"candidates": "no"}},
-    {"evaluation_id": 1, "sample_id": None, "evaluation": None, "input": [], "output": {"raw": [5]}, "token_usage": "x"},
-    {"evaluation_id": 1, "sample_id": 1, "evaluation": {"is_correct": "maybe"}, "output": {"raw": "text"}},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", HOSTILE, ids=range(len(HOSTILE)))
-def test_odd_rows_never_fail_the_reader(tmp_path, take, row):
-    path = lines(tmp_path / "samples_x.jsonl", row, row)
-    found = reading.samples_of(path)  # None: it is read as a table
-    assert found is None or list(found)
-    with pytest.raises(StudyError):
-        if found is None or take(path):
-            raise StudyError("no log")
-
-
 def test_responses_of_gemini_that_name_no_request_are_refused_and_a_list_of_them_is_read(tmp_path, take):
     said = {
         "candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "Answer: B"}]}}],
@@ -227,60 +194,6 @@ def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
     assert {each.question["question"] for each in found} == {"The film was a delight from start to end."}
 
 
-def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
-    row = {"doc_id": 0, "doc": {"question": "Why?"}, "target": "a long reason " * 10, "arguments": [],
-           "resps": [["Because."]], "filter": "none"}  # fmt: skip
-    done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
-    why = "has no short right answer, and the log no verdict"
-    assert (done.kept, [each[1:] for each in done.rejected]) == (1, [("kept, not scored", why)])
-
-
-SAMPLE = """[study]
-name = "x"
-
-[[models]]
-name = "old"
-provider = "replay"
-
-[benchmarks.questions]
-items = "sample"
-"""
-
-
-BATCHES: dict[str, list[dict[str, Any]]] = {
-    "openai": [
-        {"custom_id": "s01", "response": {"status_code": 200, "body": {
-            "id": "c1", "model": "gpt-x", "choices": [{"message": {"content": "Answer: B\nConfidence: 90%"},
-            "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}}, "error": None},
-        {"custom_id": "s02", "response": None, "error": {"code": "batch_expired", "message": "late"}},
-    ],
-    "anthropic": [
-        {"custom_id": "s01", "result": {"type": "succeeded", "message": {
-            "id": "m", "model": "claude-x", "role": "assistant", "type": "message", "stop_reason": "end_turn",
-            "content": [{"type": "text", "text": "Answer: B\nConfidence: 90%"}],
-            "usage": {"input_tokens": 5, "output_tokens": 3}}}},
-        {"custom_id": "s02", "result": {"type": "expired"}},
-    ],
-    "gemini": [
-        {"key": "s01", "response": {"modelVersion": "gemini-x", "candidates": [{"content": {
-            "parts": [{"text": "Answer: B\nConfidence: 90%"}], "role": "model"}, "finishReason": "STOP"}],
-            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3}}},
-        {"key": "s02", "error": {"code": 4, "message": "late"}},
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("provider", BATCHES)
-def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, provider):
-    (tmp_path / "study.toml").write_text(SAMPLE)
-    unknown = {**BATCHES[provider][0], "custom_id": "no", "key": "no"}
-    done = take(lines(tmp_path / "output.jsonl", *BATCHES[provider], unknown))
-    names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
-    assert done.kept == 1 and done.study.models[-1].name == names[provider]
-    assert [each[0] for each in done.rejected] == ["s02", "no"] and "was not answered" in done.rejected[0][2]
-    assert "no item is called 'no'" in done.rejected[1][2]
-
-
 def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
                  {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
@@ -306,13 +219,3 @@ def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path
         4,
         2,
     )  # the same question under another id is asked once more
-
-
-def test_options_that_are_right_in_part_are_counted_and_a_question_asked_again_is_a_run(tmp_path, take):
-    path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
-                 {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
-    done = take(path, model="m")
-    assert [each[2] for each in done.rejected] == [
-        "several of its options are right in part (acc is no 0 or 1)"
-    ]
-    assert (done.rows, done.kept, done.study.study.runs) == (3, 2, 2)

@@ -1,12 +1,10 @@
 """Logs of HELM, OpenAI Evals and promptfoo, made as these write them: what they say, and that the rest is counted."""
 
-import copy
 import json
 from collections import Counter
 
 import pytest
 
-from metacog_pipeline.interchange.logs import reading
 from tests.logs.conftest import lines, samples
 
 
@@ -180,42 +178,6 @@ def test_models_whose_prompts_differ_answer_the_same_question_of_promptfoo(tmp_p
     assert (
         len({each.question["question"] for each in samples(both)}) == 6
     )  # prompts of one model are compared
-
-
-def test_a_part_of_another_kind_anywhere_in_a_log_raises_nothing_but_a_reason(tmp_path):
-    """Every value of each log is replaced by each of a few others."""
-    helm = {"adapter_spec": {"model": "m"}, "request_states": [state(1, "B")]}
-    foo = {"results": {"results": [result(0, "Paris", passed=True)]}}
-    oai = [json.loads(line) for line in events(
-        event("sampling", 1, prompt="Q?", sampled=["A"]), event("match", 1, correct=True, expected="A")
-    ).splitlines()]  # fmt: skip
-    path, many = tmp_path / "a.json", tmp_path / "a.jsonl"
-    for whole, file in ((helm, path), (foo, path), (oai, many)):
-        for place in places(whole):
-            for odd in (None, 7, -1e300, "", "x", [], [1], {}, True):
-                made = copy.deepcopy(whole)
-                put(made, place, odd)
-                if file is path:
-                    path.write_text(json.dumps(made))
-                elif all(isinstance(each, dict) for each in made):
-                    lines(many, *made)
-                else:
-                    continue
-                list(reading.samples_of(file) or ())
-
-
-def places(value, at=()):
-    """Yield where each part of a value lies."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield (*at, key)
-        yield from places(each, (*at, key))
-
-
-def put(value, place, what):
-    for key in place[:-1]:
-        value = value[key]
-    value[place[-1]] = what
 
 
 def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):

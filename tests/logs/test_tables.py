@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions.read import read as read_calls
 from metacog_pipeline.errors import StudyError
@@ -70,19 +69,6 @@ def refused(why, path, options=PERCENT):
 
 def said(made):
     return [(each.said.text, (each.question or {}).get("answer")) for each in made]
-
-
-def test_a_table_makes_a_study_of_its_questions_and_models_and_once_more_changes_nothing(
-    tmp_path, take_table
-):
-    done = take_table(table(tmp_path / "own.csv", rows()))
-    assert (done.kept, done.known, done.rejected) == (80, 0, ())
-    assert [each.name for each in done.study.models] == ["one", "two"] and done.study.enabled == (
-        "questions",
-    )
-    item = list(bound(done.study, "questions").items)[1]
-    assert (item.question, item.answer, item.options[1]) == ("Which is number 1?", "B", "no 1x")
-    assert take_table(tmp_path / "own.csv").known == 80
 
 
 @pytest.mark.parametrize(
@@ -159,14 +145,6 @@ def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path
     why = ["has no answer", "has no question", None, "has neither key nor verdict", None]
     assert [each.why for each in found[:5]] == why
     assert found[2].said.text == "Answer: C" and found[4].said.text.endswith("Confidence: 54%")
-
-
-def test_a_verdict_without_a_key_counts_as_it_stands_and_a_table_without_either_is_none(tmp_path):
-    made = [{each: row[each] for each in ("model", "question", "prediction", "correct")} for row in rows()]
-    first = read(table(tmp_path / "own.csv", made))[0]
-    assert first.right is False and first.question is not None and first.question["kind"] == "graded"
-    bare = [{"question": row["question"], "prediction": "A"} for row in rows()]
-    assert {each.known for each in read(table(tmp_path / "bare.csv", bare))} == {True}
 
 
 def test_a_file_is_about_the_benchmark_that_is_named_or_the_only_one_of_the_study(tmp_path):
@@ -323,16 +301,3 @@ def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
 def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
     only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
     assert (None if only.why else judged(only)[1]) is right
-
-
-def test_an_id_that_names_two_questions_names_two_items(tmp_path, take_table):
-    made = [{**row, "id": f"q{number % 20}"} for number, row in enumerate(rows(models=("one",)))]
-    done = take_table(table(tmp_path / "own.csv", made))
-    assert (done.kept, len(bound(done.study, "questions").items)) == (40, 40)
-
-
-@pytest.mark.parametrize("epoch", ["-1", "250"])
-def test_a_run_that_cannot_be_one_is_told_with_its_row(tmp_path, epoch):
-    found = [{**rows(1, ("m",))[0], "epoch": epoch}]
-    (only,) = read(table(tmp_path / "t.csv", found))
-    assert only.why == f"run {epoch} is outside 0 to 99"
