@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,15 @@ def write_folder(study: Study, target: Path, form: str) -> str:
     with one_connection(study.home), new(target), making_folder(target) as folder:
         line: str = pkgutil.resolve_name(f"{__name__}.{FORMATS[form]}")(Facts.of(study), folder)
     return line
+
+
+def zip_entry(name: str) -> zipfile.ZipInfo:
+    """Return an entry of a zip whose bytes follow from its content alone."""
+    entry = zipfile.ZipInfo(
+        name, (1980, 1, 1, 0, 0, 0)
+    )  # a zip has a time for every entry; all have this one
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    return entry
 
 
 @contextlib.contextmanager

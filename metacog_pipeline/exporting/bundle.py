@@ -26,7 +26,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.exporting import new
+from metacog_pipeline.exporting import new, zip_entry
 from metacog_pipeline.exporting.facts import ABOUT, Facts, csv_of, may_copy, without_prompts
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
 from metacog_pipeline.leaderboard.read import one_connection
@@ -39,7 +39,6 @@ FORMAT, SEAL = 1, "sha256"
 _OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 ANSWERS, NOTED, TABLES = "answers.parquet", "partition.json", "tables"
 _LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
 
 
 def write_archive(study: Study, target: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -94,8 +93,7 @@ def pack(folder: Path, target: Path) -> None:
     paths = sorted(folder.rglob("*"), key=lambda each: (each.name != "README.md", each.as_posix()))
     with replacing(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as out:
         for path in filter(Path.is_file, paths):
-            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            entry = zip_entry(path.relative_to(folder).as_posix())
             with path.open("rb") as source, out.open(entry, "w") as packed:
                 shutil.copyfileobj(source, packed, 2**20)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import __version__
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.exporting.facts import Facts, sources
-from metacog_pipeline.exporting.samples import Sample, estimates, samples
+from metacog_pipeline.exporting.samples import Sample, estimates, grouped
 from metacog_pipeline.files import sha256_hex
 
 SCHEMA = "0.3.0"
@@ -19,25 +18,20 @@ SCHEMA = "0.3.0"
 
 def write(facts: Facts, folder: Path) -> str:
     """Write scores and single results of every benchmark and model."""
-    files = rows = 0
-    for benchmark in facts.benchmarks():
-        for _, group in groupby(samples(facts, benchmark), lambda each: each.model):
-            own = [*group]
-            _write(facts, benchmark, own, folder)
-            files, rows = files + 1, rows + len(own)
-    return f"{files} files of scores, {rows:,} single results"
+    rows = [_write(facts, benchmark, own, folder) for benchmark, own in grouped(facts, "model")]
+    return f"{len(rows)} files of scores, {sum(rows):,} single results"
 
 
-def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> None:
+def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> int:
     model, name = own[0].model, own[0].name
     seen = f"{facts.about()['snapshot']} {benchmark.name} {model}"
     unique = uuid.UUID(bytes=bytes.fromhex(sha256_hex(seen))[:16], version=4)
-    last = max(call["started_at"] for each in own for call in each.calls)
+    last = f"{max(time for each in own for time in each.times).timestamp():.0f}"
     place = f"data/{benchmark.name}/{name.split('/')[0]}/{model}"
-    evaluation = f"{benchmark.name}/{name}/{last.timestamp():.0f}"
+    evaluation = f"{benchmark.name}/{name}/{last}"
     urls = [url for each in sources(benchmark) for url in each.urls]
-    data = {"dataset_name": benchmark.name, "source_type": "url" if urls else "other"} | (
-        {"url": urls} if urls else {}
+    data = {"dataset_name": benchmark.name} | (
+        {"source_type": "url", "url": urls} if urls else {"source_type": "other"}
     )
     lines = [_line(each, evaluation) for each in own]
     text = "".join(json.dumps(each, sort_keys=True) + "\n" for each in lines)
@@ -46,8 +40,8 @@ def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> N
     summary = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation,
-        "evaluation_timestamp": f"{last.timestamp():.0f}",
-        "retrieved_timestamp": f"{last.timestamp():.0f}",
+        "evaluation_timestamp": last,
+        "retrieved_timestamp": last,
         "source_metadata": {
             "source_name": "metacog_pipeline", "source_type": "evaluation_run",
             "source_organization_name": "unknown", "evaluator_relationship": "other",
@@ -65,6 +59,7 @@ def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> N
     }  # fmt: skip
     written = json.dumps(summary, indent=1, sort_keys=True) + "\n"
     (folder / place / f"{unique}.json").write_text(written, encoding="utf-8")
+    return len(lines)
 
 
 def _score(row: dict[str, Any], benchmark: Bound, data: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +67,7 @@ def _score(row: dict[str, Any], benchmark: Bound, data: dict[str, Any]) -> dict[
     if row["low"] is not None and row["high"] is not None:
         bounds = {"lower": row["low"], "upper": row["high"], "confidence_level": 0.95}
         uncertainty["confidence_interval"] = {**bounds, "method": row["method"] or "unknown"}
-    found: dict[str, Any] = {
+    return {
         "evaluation_result_id": row["place"],
         "evaluation_name": f"{benchmark.title}: {row['label'] or row['measure']} ({row['condition']})",
         "source_data": data,
@@ -84,11 +79,8 @@ def _score(row: dict[str, Any], benchmark: Bound, data: dict[str, Any]) -> dict[
             "min_score": "-Infinity" if row["min"] is None else row["min"],
             "max_score": "Infinity" if row["max"] is None else row["max"],
         },
-        "score_details": {"score": row["estimate"]},
+        "score_details": {"score": row["estimate"], **({"uncertainty": uncertainty} if uncertainty else {})},
     }
-    if uncertainty:
-        found["score_details"]["uncertainty"] = uncertainty
-    return found
 
 
 def _line(each: Sample, evaluation: str) -> dict[str, Any]:

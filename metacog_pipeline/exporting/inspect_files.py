@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import __version__
 from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.exporting import zip_entry
 from metacog_pipeline.exporting.facts import Facts
-from metacog_pipeline.exporting.samples import Sample, estimates, samples
+from metacog_pipeline.exporting.samples import Sample, estimates, grouped
 from metacog_pipeline.files import sha256_hex
 
 SCORER = "metacog"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
 _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"}
 #: What is listed of each sample.
 _BRIEF = ("id", "epoch", "input", "target", "scores", "model_usage", "started_at", "completed_at")
@@ -24,21 +23,16 @@ _BRIEF = ("id", "epoch", "input", "target", "scores", "model_usage", "started_at
 
 def write(facts: Facts, folder: Path) -> str:
     """Write every log."""
-    files = rows = 0
-    for benchmark in facts.benchmarks():
-        for _, group in groupby(samples(facts, benchmark), lambda each: (each.model, each.condition)):
-            own = [*group]
-            _write(facts, benchmark, own, folder)
-            files, rows = files + 1, rows + len(own)
-    return f"{files} logs, {rows:,} samples"
+    rows = [_write(facts, benchmark, own, folder) for benchmark, own in grouped(facts, "model", "condition")]
+    return f"{len(rows)} logs, {sum(rows):,} samples"
 
 
-def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> None:
+def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> int:
     """Write a log: a zip with a header, the samples, and what the viewer lists of each."""
     about, first = facts.about(), own[0]
     model, condition, name = first.model, first.condition, first.name
     own_id = sha256_hex(f"{about['snapshot']} {benchmark.name} {condition} {model}")[:22]
-    times = [call["started_at"] for each in own for call in each.calls]
+    times = [time for each in own for time in each.times]
     scores = (
         row for row in estimates(facts, benchmark, model) if condition in str(row["condition"]).split(" ")
     )
@@ -70,9 +64,8 @@ def _write(facts: Facts, benchmark: Bound, own: list[Sample], folder: Path) -> N
     task, plain = (re.sub(r"[^A-Za-z0-9.]+", "-", each) for each in (f"{benchmark.name}_{condition}", model))
     with zipfile.ZipFile(folder / f"{stamp}_{task}-{plain}_{own_id}.eval", "w", zipfile.ZIP_DEFLATED) as out:
         for path, value in {**made, "summaries.json": brief, "header.json": header}.items():
-            entry = zipfile.ZipInfo(path, _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(entry, json.dumps(value, sort_keys=True))
+            out.writestr(zip_entry(path), json.dumps(value, sort_keys=True))
+    return len(own)
 
 
 def _sample(each: Sample) -> dict[str, Any]:

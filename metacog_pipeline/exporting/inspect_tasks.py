@@ -7,12 +7,9 @@ meta-d′ come with the board (`metacog import LOG`).
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import functools
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,12 +41,8 @@ from metacog_pipeline.study.new_file import toml_text
 NAMESPACE, CALLS = "metacog", "metacog_calls"
 _TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
-_KEYS = ("key", "answer", "answer_idx", "target")
+_QUESTIONS, _KEYS = ("question", "stem", "text", "vignette"), ("key", "answer", "answer_idx", "target")
 _homes: list[tempfile.TemporaryDirectory[str]] = []  # of studies that were not named, until this process ends
-
-
-class _Worded(Exception):
-    """The words of the first call, which is not asked."""
 
 
 @functools.cache
@@ -75,21 +68,14 @@ def _benchmark(name: str, study: str | None) -> Bound:
     return made
 
 
-async def _sample(benchmark: Bound, item: Any, condition: str) -> Sample:
-    """Return an item under a condition; what is shown of it are the words of its first call."""
-
-    async def first(step: str, messages: Sequence[Message], **rest: Any) -> Answer:
-        asked.extend(messages)
-        raise _Worded
-
-    asked: list[Message] = []
-    with contextlib.suppress(_Worded):
-        await benchmark.ask(item, condition, tasks.ItemChat(first, "text", benchmark.context.study.models[0]))
-    key = next((str(getattr(item, name)) for name in _KEYS if isinstance(getattr(item, name, None), str)), "")
-    return Sample(
-        input=[_turn(each) for each in asked] or item.item_id, target=key, id=f"{condition}/{item.item_id}",
-        metadata={"item_id": item.item_id, "condition": condition},
-    )  # fmt: skip
+def _sample(item: Any, condition: str) -> Sample:
+    """Return an item under a condition, shown by its question: its own solver words what is asked."""
+    shown, key = (
+        next((each for name in names if isinstance(each := getattr(item, name, None), str)), "")
+        for names in (_QUESTIONS, _KEYS)
+    )
+    about = {"item_id": item.item_id, "condition": condition}
+    return Sample(input=shown or item.item_id, target=key, id=f"{condition}/{item.item_id}", metadata=about)
 
 
 def _turn(message: Message) -> ChatMessage:
@@ -155,11 +141,7 @@ def _made(name: str, study: str | None = None, condition: str | None = None) -> 
         names = ", ".join(arm for arm, _ in tasks.asked(benchmark))
         raise StudyError(f"condition={condition}: {name} asks {names}")
 
-    async def every() -> list[Sample]:
-        return [await _sample(benchmark, item, arm) for arm, items in arms for item in items]
-
-    with ThreadPoolExecutor(1) as other:  # a loop is running here already
-        samples = other.submit(lambda: asyncio.run(every())).result()
+    samples = [_sample(item, arm) for arm, items in arms for item in items]
     return Task(
         dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study),
         scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,

@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -279,12 +280,10 @@ def compare(study: Study, archive: Path) -> Iterator[Table]:
 
 
 def _difference(before: bytes, after: bytes) -> str | None:
-    """Return the first line that differs, and how many do; None of equal tables."""
-    old, new = (each.decode("utf-8", "replace").splitlines() for each in (before, after))
+    """Return the first line that differs, and how many lines there are; None of equal tables."""
     if before == after:
         return None
-    if len(old) != len(new):
-        return f"{len(old)} lines in the bundle, {len(new)} here"
-    differ = [pair for pair in zip(old, new, strict=True) if pair[0] != pair[1]]
-    first, near = (one_line(each, 120) for each in differ[0]) if differ else ("", "")
-    return f"{len(differ)} of {len(old)} lines, such as {first} in the bundle, {near} here"
+    old, new = (each.decode("utf-8", "replace").splitlines() for each in (before, after))
+    pairs = (pair for pair in zip_longest(old, new, fillvalue="nothing") if pair[0] != pair[1])
+    first, near = (one_line(each, 120) for each in next(pairs, ("other ends of lines", "these")))
+    return f"{len(old)} lines in the bundle, {len(new)} here: {first} in the bundle, {near} here"

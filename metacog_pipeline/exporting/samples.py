@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -50,6 +54,18 @@ class Sample:
     def latency_s(self) -> float:
         """The seconds its calls took."""
         return sum(float(call["latency_s"]) for call in self.calls)
+
+    @property
+    def times(self) -> list[datetime]:
+        """When its calls began."""
+        return [call["started_at"] for call in self.calls]
+
+
+def grouped(facts: Facts, *names: str) -> Iterator[tuple[Bound, list[Sample]]]:
+    """Yield the samples of each benchmark that agree in the fields ``names``, by which they come in order."""
+    for benchmark in facts.benchmarks():
+        for _, group in groupby(samples(facts, benchmark), attrgetter(*names)):
+            yield benchmark, [*group]
 
 
 def samples(facts: Facts, benchmark: Bound) -> list[Sample]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from metacog_pipeline.stats.estimate import Estimate
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
 LEVEL = "level"  # of a row of a table with subjects: subject, average or group
 _POOLED = "none"
-_NAMED = 4
 
 Row = tuple[Any, ...]
 Broken = tuple[tuple[int, str], ...]  # the number of each row that has no cells, and why
@@ -224,21 +223,13 @@ def _over_subjects(
 
 
 def _without_ratio(data: ConfidenceData, found: Sequence[Estimates]) -> list[str]:
-    """Return in one line which cells have no M-ratio, by reason."""
+    """Return in one line how many cells have no M-ratio, by reason; each row has its own in ``status``."""
     name = "m_ratio" if data.stimulus is not None else "m_ratio_mafc"
-    reasons = sorted(
-        (each[name].status, ", ".join(str(part) for part in names.values()))
-        for names, each in zip(data.cells, found, strict=True)
-        if each[name].value is None
-    )
-    if not reasons or "no answers chosen among" in reasons[0][0]:
+    reasons = Counter(each[name].status for each in found if each[name].value is None)
+    if not reasons or any("no answers chosen among" in reason for reason in reasons):
         return []
-    shown = []
-    for reason, each in groupby(reasons, key=lambda pair: pair[0]):
-        whose = [subject for _, subject in each]
-        more = f" and {len(whose) - _NAMED} more" if len(whose) > _NAMED else ""
-        shown.append(f"{', '.join(whose[:_NAMED])}{more}: {reason}" if whose[0] else reason)
-    return [f"no M-ratio for {len(reasons)} of {len(found)}: {'; '.join(shown)}"]
+    shown = "; ".join(f"{reason} ({n})" for reason, n in sorted(reasons.items()))
+    return [f"no M-ratio for {reasons.total()} of {len(found)}: {shown}"]
 
 
 def _shown(ids: Sequence[str]) -> list[str]:

@@ -19,9 +19,7 @@ MOST_UNPACKED = 4 * 2**30  # bytes of all rows as Python holds them, about; as m
 PIECE = 64 * 2**20
 
 
-def batches(
-    source: Path | pa.Buffer, columns: Sequence[str] | None = None, rows: int = 65_536
-) -> Iterator[pa.RecordBatch]:
+def batches(source: Path | pa.Buffer, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file, or of its ``columns``, each piece `PIECE` bytes at most or one row.
 
     Raises ``TooLargeError`` if the file claims or proves to hold far more than it can, or more than `MOST_UNPACKED`, and
@@ -41,7 +39,7 @@ def batches(
             raise TooLargeError(f"larger than {most} bytes unpacked")
         texts = [each.path for each in described if each.physical_type == "BYTE_ARRAY"]
         reader = pq.ParquetFile(file, read_dictionary=texts)
-        for batch in reader.iter_batches(rows, columns=None if columns is None else list(columns)):
+        for batch in reader.iter_batches(columns=None if columns is None else list(columns)):
             size = sum(map(_bytes, batch.columns))
             unpacked += size
             if unpacked > MOST_UNPACKED:

@@ -134,6 +134,11 @@ def question_cells(
     return {**asked, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 
 
+def choice_cells(text: Any, options: Sequence[str], place: int, context: str = "") -> dict[str, Any] | None:
+    """Return the columns of a question of which the option at one place is right."""
+    return question_cells(text, options, [lettered(LETTERS[place], options)], read=True, context=context)
+
+
 def lettered(letter: str, options: Sequence[Any]) -> str:
     """Return a letter that names an option by place; in brackets where it is the text of another, such as a blood group."""
     return f"({letter})" if letter in [str(each).strip() for each in options] else letter

@@ -36,7 +36,7 @@ sample = next(each for each in log.samples if each.scores["read_as_published"].v
 score = sample.scores["read_as_published"]
 print(json.dumps([
     log.eval.task, len(log.samples), [each.scores["read_as_published"].value for each in log.samples],
-    sample.input[0].text == sample.messages[0].text and sample.messages[0].text in asked, score.metadata.get("confidence"),
+    sample.input in sample.messages[0].text and sample.messages[0].text in asked, score.metadata.get("confidence"),
 ]))
 """
 

@@ -66,7 +66,7 @@ def _question(state: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str
     options = list(map(str, named.values()))
     lettered = tuple(named) == tuple(LETTERS[: len(named)]) and options == texts[: len(options)]
     if lettered and len(right) == 1 and right[0] < len(options):
-        return record.question_cells(asked, options, [record.lettered(LETTERS[right[0]], options)], read=True)
+        return record.choice_cells(asked, options, right[0])
     return record.question_cells(asked, None, [texts[place] for place in right], read=not named)
 
 

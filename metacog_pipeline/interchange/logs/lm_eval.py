@@ -14,8 +14,7 @@ from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.import_cells import only
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT, option_columns, solved
-from metacog_pipeline.interchange.record import Sample, listed, mapping
-from metacog_pipeline.llm.types import Completion, Status
+from metacog_pipeline.interchange.record import OK, Sample, listed, mapping
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
 _METRICS = ("acc", "exact_match", "em", "contains")
@@ -37,7 +36,7 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the samples; a reply that several filters read is in several lines and is one answer."""
     named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))
     task = named["task"] if named else path.stem
-    model, settings = _about(path, task)
+    model = _model(path, task)
     first: dict[str, str] = {}
     for row in rows:
         name, written = str(row.get("doc_id")), canonical_json(row.get("resps"))
@@ -45,28 +44,19 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
             yield record.nothing(name, task, model, "is the same reply, read by another filter", same=True)
         else:
             first.setdefault(name, written)
-            yield from _samples(row, Sample(name, task, model, Completion(Status.OK), settings=settings))
+            yield from _samples(row, Sample(name, task, model, OK))
 
 
-def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
-    """Return the model and its settings from the results in the same folder, else the name of the folder."""
+def _model(path: Path, task: str) -> str:
+    """Return the model that the results in the same folder name, else the name of the folder."""
     for results in sorted(path.parent.glob("results*.json"), reverse=True)[:20]:
-        found = (
-            mapping(record.parsed(results.read_bytes(), str(results)))
-            if results.stat().st_size <= _LARGEST
-            else {}
-        )
-        config = found.get("config")
-        if not isinstance(config, dict) or task not in (found.get("configs") or {task: 0}):
-            continue
-        named = re.sub(r".*pretrained=|,.*", "", str(config.get("model_args") or ""))
-        settings = {
-            "temperature": mapping(config.get("gen_kwargs")).get("temperature"), "seed": config.get("random_seed"),
-            "created": str(found.get("date") or ""),
-        }  # fmt: skip
-        known = {key: value for key, value in settings.items() if value is not None}
-        return str(found.get("model_name") or named), known
-    return path.resolve().parent.name.replace("__", "/"), {}
+        small = results.stat().st_size <= _LARGEST
+        found = mapping(record.parsed(results.read_bytes(), str(results))) if small else {}
+        config = mapping(found.get("config"))
+        if config and task in (found.get("configs") or {task: 0}):
+            named = re.sub(r".*pretrained=|,.*", "", str(config.get("model_args") or ""))
+            return str(found.get("model_name") or named)
+    return path.resolve().parent.name.replace("__", "/")
 
 
 def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
@@ -129,8 +119,7 @@ def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) ->
             text, options = shown
         else:
             text = prompt or text
-    answers = [record.lettered(LETTERS[gold], options)]
-    return record.question_cells(text, options, answers, read=True, context=_context(doc, text, prompt))
+    return record.choice_cells(text, options, gold, _context(doc, text, prompt))
 
 
 def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:

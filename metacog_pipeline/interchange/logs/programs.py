@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
@@ -18,22 +18,10 @@ from metacog_pipeline.interchange.record import OK, Sample, listed, mapping, obj
 from metacog_pipeline.llm.types import Completion, Status, Usage
 
 
-# --- Every Eval Ever: a line for each item, or the summary that names their file ---------------------------------------
+# --- Every Eval Ever: a line for each item -----------------------------------------------------------------------------
 def is_every_eval(row: Mapping[str, Any]) -> bool:
     """Whether a line is a result of one item."""
     return {"evaluation_id", "sample_id", "evaluation"} <= set(row)
-
-
-def detailed(path: Path, summary: Mapping[str, Any]) -> Path | None:
-    """Return the file of single results, in the same folder, that a summary of scores names; None of another object."""
-    if not {"evaluation_id", "evaluation_results"} <= set(summary):
-        return None
-    name = Path(str(mapping(summary.get("detailed_evaluation_results")).get("file_path") or "")).name
-    if not name or not (path.parent / name).is_file():
-        raise StudyError(
-            f"{path}: holds scores of whole tasks only; import the .jsonl of single results that belongs to it"
-        )
-    return path.parent / name
 
 
 def every_eval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
@@ -182,16 +170,12 @@ def opencompass(path: Path, rows: Mapping[str, Any]) -> Iterator[Sample]:
     """Yield the entries; several predictions of one are runs."""
     model, task = path.resolve().parent.name, path.name.partition(".json")[0]
     for name, row in ((str(name), mapping(each)) for name, each in rows.items()):
-        right, prompt = (
-            record.verdict(row.get("correct")),
-            record.last_asked(row.get("origin_prompt", row.get("prompt"))),
-        )
+        right = record.verdict(row.get("correct"))
+        prompt = record.last_asked(row.get("origin_prompt", row.get("prompt")))
         gold = row.get("gold", row.get("answer", row.get("references")))
         answers = [each for each in (gold if isinstance(gold, list) else [gold]) if each is not None]
-        shown, letter = (
-            record.asked_with_options(prompt or ""),
-            str(answers[0]).strip("() .") if len(answers) == 1 else "",
-        )
+        shown = record.asked_with_options(prompt or "")
+        letter = str(answers[0]).strip("() .") if len(answers) == 1 else ""
         if shown is not None and letter and letter in LETTERS[: len(shown[1])]:
             cells = record.question_cells(*shown, [letter], read=True)
         else:
@@ -205,15 +189,8 @@ def opencompass(path: Path, rows: Mapping[str, Any]) -> Iterator[Sample]:
 _DETAILS = re.compile(r"details_(?P<task>.+?)(?:_\d{4}(?:-\d\d-\d\dT[\d.:-]+)?)?$")
 #: Scores of one reply that are 0 or 1, the first that is there.
 _METRICS = (
-    "extractive_match",
-    "em",
-    "exact_match",
-    "acc",
-    "loglikelihood_acc",
-    "quasi_exact_match",
-    "pem",
-    "qem",
-)
+    "extractive_match", "em", "exact_match", "acc", "loglikelihood_acc", "quasi_exact_match", "pem", "qem",
+)  # fmt: skip
 
 
 def is_lighteval(names: Iterable[str]) -> bool:
@@ -225,10 +202,7 @@ def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
     """Yield the rows of details; several replies to one prompt are runs."""
     named, folders = _DETAILS.match(path.stem), path.resolve().parts
     at = folders.index("details") + 1 if "details" in folders else len(folders)
-    model, task = (
-        "/".join(folders[at : len(folders) - 2]) or folders[-2],
-        named["task"] if named else path.stem,
-    )
+    model, task = "/".join(folders[at:-2]) or folders[-2], named["task"] if named else path.stem
     for number, row in enumerate(rows):
         doc = mapping(row.get("doc")) or {**row, "query": row.get("full_prompt")}
         said = mapping(row.get("model_response")) or {"text": row.get("predictions")}
@@ -256,6 +230,5 @@ def _doc(doc: Mapping[str, Any], *, read: bool) -> dict[str, Any] | None:
     if shown is not None and len(shown[1]) == len(choices):
         query, choices = shown
     if len(places) == 1 and 1 < len(choices) <= len(LETTERS):
-        answers = [record.lettered(LETTERS[places[0]], choices)]
-        return record.question_cells(query, choices, answers, read=True)
+        return record.choice_cells(query, choices, places[0])
     return record.question_cells(query, None, [choices[each].strip() for each in places], read=read)

@@ -59,8 +59,10 @@ def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Itera
         return programs.opencompass(path, entries)
     if (rows := _batches().inlined(found)) is not None:
         return _batches().read(path, iter(rows), rows[0])  # type: ignore[no-any-return]
-    if (detailed := programs.detailed(path, found)) is not None:
-        return _of_lines(detailed, answer_files.content(detailed))
+    if {"evaluation_id", "evaluation_results"} <= set(found):
+        raise StudyError(
+            f"{path}: holds scores of whole tasks only; import the .jsonl of single results that belongs to it"
+        )
     return None
 
 
