@@ -1,13 +1,11 @@
-"""What an import takes in and gives back: options, records of imported answers, rows that were not kept."""
+"""What an import takes in and gives back: options, what was kept, rows that were not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
@@ -75,26 +73,8 @@ class ImportOptions:
         return self.words.get(text.strip().casefold(), value)
 
 
-#: What an imported answer has unless its log says more: null where nothing is known.
-_UNKNOWN: Mapping[str, Any] = {
+#: What every imported answer has, and null where nothing is known.
+UNKNOWN: Mapping[str, Any] = {
     **{each.name: None for each in fields(Record) if each.default is MISSING},
-    "source": "imported", "provider": "replay", "mode": "import", "status": "ok", "attempts": 0, "latency_s": 0.0,
-    "model_id": "", "request_json": "{}",
+    "source": "imported", "provider": "replay", "attempts": 0,
 }  # fmt: skip
-
-
-def imported_record(
-    benchmark: str, item: Any, who: tuple[str, int], condition: str, step: str, text: str, *,
-    identity: Sequence[object], at: datetime, **also: Any,
-) -> Record:  # fmt: skip
-    """Return one imported answer to ``step`` of ``item``, by ``who``, a model and its run.
-
-    ``identity`` is what makes it the same answer when it is imported again; ``at`` when it was imported; ``also`` what else
-    is known of it, by the fields of a record.
-    """
-    own = {
-        **_UNKNOWN, "answer_id": sha256_hex(canonical_json(list(identity))), "benchmark": benchmark, "model": who[0],
-        "run": who[1], "item_id": item.item_id, "item_hash": item.item_hash, "condition": condition, "step": step,
-        "text": text, "started_at": at, **also,
-    }  # fmt: skip
-    return Record(**own)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,17 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import answers, matching, study_files, tables
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.imported import (
     NOT_KEPT,
     TRUSTED,
+    UNKNOWN,
     UNSCORED,
     Imported,
     ImportOptions,
     Rejected,
-    imported_record,
 )
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
@@ -291,45 +291,34 @@ def _mode(each: Sample, graded: bool) -> str:
     return f"{ORDER}{each.order}" if each.order else "import"
 
 
-def _reported(each: Sample, settings: dict[int, str]) -> dict[str, Any]:
-    """Return the fields of a record that say how the log says the answer was asked and what it cost.
-
-    ``settings`` holds those that samples share as JSON, by identity.
-    """
-    said, usage = each.said, each.said.usage
-    if id(each.settings) not in settings:
-        settings[id(each.settings)] = canonical_json(dict(each.settings))
-    found: dict[str, Any] = {
-        "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,
-        "request_json": settings[id(each.settings)], "finish_reason": said.finish_reason,
-        "logprobs_json": encode_logprobs(said.logprobs), "cost_usd": said.cost_usd, "latency_s": said.latency_s,
-        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
-        "reasoning_tokens": usage.reasoning_tokens, "cached_tokens": usage.cached_tokens,
-        "reasoning_text": said.reasoning_text,
-    }  # fmt: skip
-    return found if said.started_at is None else {**found, "started_at": said.started_at}
-
-
 def _records(
     benchmark: str, items: Mapping[str, Any], condition: str, steps: Sequence[str], samples: Sequence[Sample],
     names: Mapping[str, str],
 ) -> list[Record]:  # fmt: skip
     """Return the records of samples that can be kept, under ``condition`` those that name none."""
-    found: dict[tuple[str, int, str, str, str], Record] = {}
-    now, settings = datetime.now(UTC), dict[int, str]()
+    found: dict[tuple[str, ...], Record] = {}
+    now, settings = datetime.now(UTC), dict[int, str]()  # settings that samples share are written once
     for each in (one for one in samples if one.why is None):
-        item, model, under = items[each.item], names[each.model], each.condition or condition
+        item, model, under, said = items[each.item], names[each.model], each.condition or condition, each.said
         mode = _mode(each, getattr(item, "kind", "") == "graded")
         if mode == "graded: ?":
             each.unscored = "has no short right answer, and the log no verdict"
-        for step, text in (each.texts or {steps[0]: each.said.text}).items():
+        if id(each.settings) not in settings:
+            settings[id(each.settings)] = canonical_json(dict(each.settings))
+        for step, text in (each.texts or {steps[0]: said.text}).items():
             own = [step] if len(steps) > 1 else []
-            made = imported_record(
-                benchmark, item, (model, each.run), under, step, text, at=now,
-                identity=[benchmark, model, each.run, each.item, under, *own, text, mode],
-                **{"mode": mode, **_reported(each, settings)},
-            )  # fmt: skip
-            first = found.setdefault((model, each.run, each.item, under, step), made)
+            # what makes it the same answer when it is imported again
+            identity = [benchmark, model, each.run, each.item, under, *own, text, mode]
+            made = Record(**{
+                **UNKNOWN, **asdict(said.usage), "answer_id": sha256_hex(canonical_json(identity)),
+                "benchmark": benchmark, "model": model, "run": each.run, "item_id": each.item,
+                "item_hash": item.item_hash, "condition": under, "step": step, "mode": mode, "text": text,
+                "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,
+                "request_json": settings[id(each.settings)], "finish_reason": said.finish_reason,
+                "logprobs_json": encode_logprobs(said.logprobs), "cost_usd": said.cost_usd,
+                "latency_s": said.latency_s, "started_at": said.started_at or now, "reasoning_text": said.reasoning_text,
+            })  # fmt: skip
+            first = found.setdefault((model, str(each.run), each.item, under, step), made)
             if first is not made:
                 each.same = first.answer_id == made.answer_id
                 which = "both are the same" if each.same else "the first one counts"

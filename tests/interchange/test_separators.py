@@ -38,12 +38,6 @@ def test_the_separator_of_a_header(tmp_path, name, header, names):
     assert AnswerFile(tmp_path / name).columns == names
 
 
-def test_a_file_of_tabs_is_read_by_its_tabs(tmp_path):
-    path = tmp_path / "t.tsv"
-    path.write_text("ok\tconf, percent, 0 to 100\n1\t85\n0\t30\n")
-    assert [tuple(row.cells.values()) for row in AnswerFile(path)] == [("1", "85"), ("0", "30")]
-
-
 @every(
     ("cell", "why"),
     [

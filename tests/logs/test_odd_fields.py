@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import inspect_log, lm_eval
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
@@ -77,15 +76,6 @@ def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tm
     refused(r"none is 0, so they seem to begin at 1", path)
     words = {str(n + 1): letter.casefold() for n, letter in enumerate("ABCD")}
     assert said(read(path, ImportOptions(scale=PERCENT.scale, words=words)))[0][1] == "a"
-
-
-def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
-    made = rows(7, models=("one",))
-    for place, row in enumerate(made):
-        row["confidence"] = place - 3
-    path = table(tmp_path / "own.csv", made)
-    found = read(path, ImportOptions(scale=columns.Scale(-3, 3)))
-    assert sum("Confidence:" in each.said.text for each in found) == 7
 
 
 @pytest.mark.parametrize("likely", [("nan", "-1", "-2", "-3"), ("-inf",) * 4, ("inf", "-1", "-2", "-3")])

@@ -189,13 +189,6 @@ def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
     assert {each.question["question"] for each in found} == {"The film was a delight from start to end."}
 
 
-def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
-    path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
-                 {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
-    left = take(path).rejected
-    assert [each[2] for each in left] == ["its options are unknown", "has no reply"]
-
-
 def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path, take):
     def row(number, options, target):
         doc = {"question": "Which is true?", "choices": options, "answer": target}

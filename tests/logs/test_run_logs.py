@@ -3,8 +3,6 @@
 import json
 from collections import Counter
 
-import pytest
-
 from tests.logs.conftest import lines, samples
 
 
@@ -133,15 +131,9 @@ RESULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", ["nested", "flat", "lines"])
-def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, take, shape):
-    path = tmp_path / ("out.jsonl" if shape == "lines" else "out.json")
-    if shape == "lines":
-        lines(path, *RESULTS)
-    else:
-        inner = {"version": 3, "results": RESULTS, "stats": {}}
-        whole = {"evalId": "e", "results": inner, "config": {"description": "capitals"}}
-        path.write_text(json.dumps(whole if shape == "nested" else inner))
+def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, take):
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps({"results": {"results": RESULTS}, "config": {"description": "capitals"}}))
     found = samples(path)
     assert [(each.model, each.said.text, each.right, each.run) for each in found] == [
         ("openai:gpt-4o", "Paris.", True, 1), ("anthropic:haiku", "Lyon", False, 1),
@@ -149,9 +141,7 @@ def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, 
         ("openai:gpt-4o", "Lyon", False, 2), ("openai:gpt-4o", "hm", None, 1),
     ]  # fmt: skip
     assert found[3].why == "was not answered: API error: 429"
-    assert (found[0].task, found[0].question["question"]) == (
-        "capitals" if shape == "nested" else "out", "Question 0: capital of France?",
-    )  # fmt: skip
+    assert (found[0].task, found[0].question["question"]) == ("capitals", "Question 0: capital of France?")
     said = found[0].said
     assert (said.cost_usd, said.usage.input_tokens, said.latency_s) == (0.0001, 9, 0.54)
     done = take(path)

@@ -208,12 +208,6 @@ def test_what_an_import_cannot_trust_is_named(tmp_path, take):
     assert take(path, model="m", trust=("key",)).kept == 1
 
 
-def test_runs_that_are_counted_from_0_begin_with_the_first(tmp_path, take_table):
-    found = [{**each, "epoch": run} for run in (0, 1) for each in rows(3, ("m",))]
-    assert {each.run for each in take_table(table(tmp_path / "t.csv", found)).records} == {1, 2}
-    assert take_table(tmp_path / "t.csv").known == 6
-
-
 def test_an_option_that_is_missing_between_others_is_told_and_moves_none_up(tmp_path):
     row = {"question": "Which?", "A": "u", "B": "", "C": "w", "D": "", "key": "C", "pred": "C"}
     full = {**row, "question": "Which one?", "B": "v"}
