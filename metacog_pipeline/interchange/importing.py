@@ -108,6 +108,8 @@ def import_table(
     """
     options = replace(options or ImportOptions(), model=model, run=run)
     study: Study = benchmark.context.study
+    if model is not None:
+        study.model(model)  # a name that is spelled wrong is no new model
     if type(benchmark.settings).takes_questions:
         return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
     built = _built(rules, benchmark)
