@@ -123,7 +123,9 @@ def question_cells(
     """Return the columns of a question. ``read`` says that a reader can decide what is right; else the log does."""
     if not isinstance(text, str) or not text.strip():
         return None
-    texts = [str(each) for each in listed(options)]
+    texts = (
+        list(map(str, options)) if isinstance(options, list | tuple) else []
+    )  # a log may have anything there
     asked = {"question": without_options(text, texts), **({"context": context} if context.strip() else {})}
     if 1 < len(texts) <= len(LETTERS) and len(answers) == 1 and read:
         return {**asked, "options": texts, "answer": answers[0], "kind": "choice"}
