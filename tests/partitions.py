@@ -1,5 +1,6 @@
 """Folders of partitions for tests that need no study."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
 from metacog_pipeline.transcripts.journal import read_segment, segments
 from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import PartitionStore
 
 
 def without_seal(line: bytes) -> bytes:
@@ -27,6 +29,18 @@ def only_folder(home: Path) -> PartitionFolder:
     """Return the folder of the one partition that a home has."""
     (found,) = kept_folders(Home(home))
     return found
+
+
+def keep(folder: PartitionFolder, *records: Record, compact: bool = False) -> None:
+    """Keep ``records`` in one session."""
+
+    async def session(store: PartitionStore) -> None:
+        await asyncio.gather(*(store.keep(record) for record in records))
+
+    with PartitionStore(folder) as store:
+        asyncio.run(session(store))
+        if compact:
+            store.compact()
 
 
 def read_records(folder: PartitionFolder) -> Iterator[Record]:

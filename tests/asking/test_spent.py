@@ -11,6 +11,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
+from tests.partitions import keep
 from tests.transcripts.conftest import _record
 
 PRICE, CALLS = 0.01, 6
@@ -101,25 +102,16 @@ def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
 
 
 def test_what_a_free_model_kept_costs_nothing(tmp_path):
-    async def keep() -> None:
-        with PartitionStore(PartitionFolder(Home(tmp_path), "b", "m", 1)) as store:
-            for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
-                await store.keep(_record(n, cost_usd=cost))
-
-    asyncio.run(keep())
+    costs = (None, 0.0, -1.0, float("nan"))
+    records = [_record(n, cost_usd=cost) for n, cost in enumerate(costs)]
+    keep(PartitionFolder(Home(tmp_path), "b", "m", 1), *records)
     assert kept_cost(Home(tmp_path)) == 0.0
 
 
 def _imported(home: Home, dollars: float, compacted: bool) -> None:
-    async def keep() -> None:
-        with PartitionStore(PartitionFolder(home, "b", "elsewhere", 1)) as store:
-            for n in range(CALLS):
-                row = {"source": "imported", "provider": "replay", "cost_usd": dollars / CALLS}
-                await store.keep(_record(n, model="elsewhere", **row))
-            if compacted:
-                store.compact()
-
-    asyncio.run(keep())
+    row = {"source": "imported", "provider": "replay", "model": "elsewhere", "cost_usd": dollars / CALLS}
+    records = [_record(n, **row) for n in range(CALLS)]
+    keep(PartitionFolder(home, "b", "elsewhere", 1), *records, compact=compacted)
 
 
 @pytest.mark.parametrize("compacted", [True, False])
@@ -134,9 +126,5 @@ def test_what_an_import_says_it_cost_is_charged_to_no_budget(home, compacted, le
 
 
 def test_what_was_kept_after_the_copy_counts(home):
-    async def more() -> None:
-        with PartitionStore(PartitionFolder(home, "b", "one", 1)) as store:
-            await store.keep(_record(CALLS, model="one", cost_usd=PRICE))
-
-    asyncio.run(more())
+    keep(PartitionFolder(home, "b", "one", 1), _record(CALLS, model="one", cost_usd=PRICE))
     assert kept_cost(home) == pytest.approx((3 * CALLS + 1) * PRICE)

@@ -12,7 +12,6 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.folder import folder_called, kept_folders
 from metacog_pipeline.transcripts.parquet import Footer
-from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionFolder,
     PartitionStore,
@@ -22,21 +21,11 @@ from metacog_pipeline.transcripts.store import (
     read_partition,
     write_manifest,
 )
-from tests.partitions import read_records
+from tests.partitions import keep, read_records
 
 
 def counts(copy: Footer) -> tuple[int, int]:
     return copy.rows, copy.superseded
-
-
-def _keep(folder: PartitionFolder, *records: Record, compact: bool = False) -> None:
-    async def session(store: PartitionStore) -> None:
-        await asyncio.gather(*(store.keep(record) for record in records))
-
-    with PartitionStore(folder) as store:
-        asyncio.run(session(store))
-        if compact:
-            store.compact()
 
 
 def test_a_partition_has_one_folder_under_the_home(tmp_path):
@@ -102,11 +91,11 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
 
 def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(folder, make):
     failed = make(0, status="failed", text="", cost_usd=0.5)
-    _keep(folder, failed)
+    keep(folder, failed)
     with PartitionStore(folder) as store:
         assert store.find(failed.answer_id) is None and len(store) == 0
         assert store.cost_usd == 0.5
-    _keep(folder, make(0, cost_usd=0.25))
+    keep(folder, make(0, cost_usd=0.25))
     with PartitionStore(folder) as store:
         assert store.find(failed.answer_id) is not None
         assert store.cost_usd == 0.75
@@ -147,7 +136,7 @@ def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(f
 
 
 def test_a_failed_opening_gives_the_folder_back(folder, make):
-    _keep(folder, make(0), make(1))
+    keep(folder, make(0), make(1))
     journal = folder / "journal-000001.jsonl"
     whole = journal.read_bytes()
     journal.write_bytes(b"{\n" + whole)
@@ -161,7 +150,7 @@ def test_a_failed_opening_gives_the_folder_back(folder, make):
 
 def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(folder, make):
     failed = make(2, status="failed")
-    _keep(folder, make(0), make(1, text="x" * 5000), failed, compact=True)
+    keep(folder, make(0), make(1, text="x" * 5000), failed, compact=True)
     (folder / "journal-000001.jsonl").unlink()
     with PartitionStore(folder) as store:
         assert len(store) == 2 and store.cost_usd == pytest.approx(0.003)
@@ -182,7 +171,7 @@ def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(f
 @pytest.mark.parametrize("copy_only", [False, True])
 def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(folder, make, copy_only):
     paid = make(0, text="x" * 1000, cost_usd=0.5)
-    _keep(folder, paid, compact=True)
+    keep(folder, paid, compact=True)
     if copy_only:
         (folder / "journal-000001.jsonl").unlink()
     with PartitionStore(folder) as store:
@@ -204,7 +193,7 @@ def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(folder,
 
 
 def test_everything_kept_is_read_without_the_lock_while_another_writes(folder, make):
-    _keep(folder, make(0), make(1, status="failed"), compact=True)
+    keep(folder, make(0), make(1, status="failed"), compact=True)
     (folder / "journal-000001.jsonl").unlink()
     assert [record.item_id for record in kept_records(folder)] == [make(0).item_id, make(1).item_id]
     with PartitionStore(folder) as store:
@@ -260,7 +249,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_ask
 
 def test_the_store_knows_which_model_gave_each_answer(folder, make):
     records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
-    _keep(folder, *records)
+    keep(folder, *records)
     with PartitionStore(folder) as store:
         assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
         assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}
