@@ -74,6 +74,15 @@ async def test_the_limit_falls_once_per_episode_however_many_calls_are_refused()
     assert (limiter.limit, limiter.episodes) == (int(50 * SHRINK_FACTOR), 1)
 
 
+async def test_a_refusal_of_a_call_sent_before_the_cut_never_cuts_again_however_late_it_comes():
+    limiter = Limiter(100, start=50)
+    late = await limiter.acquire()
+    await refuse(limiter)
+    await asyncio.sleep(COOLDOWN_S + 1)
+    limiter.release(late, CallResult.LIMITED)
+    assert (limiter.limit, limiter.episodes) == (40, 1)
+
+
 async def test_a_refusal_after_the_cooldown_is_a_new_episode():
     limiter, limits = Limiter(100, start=50), []
     for wait in (0.0, COOLDOWN_S - 0.1, 0.2):
