@@ -9,6 +9,7 @@ Groups are taken as independent (`stats.paired` has the tests of groups on the s
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -120,7 +121,9 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
     for pair in (_compared(result, i, j) for i, j in pairs):
         if pair.statistic is not None:
             q = abs(pair.statistic) * math.sqrt(2)
-            p = float(studentized_range.sf(q, result.k, result.df_error))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of SciPy's own integral where p is near 1
+                p = float(studentized_range.sf(q, result.k, result.df_error))
             pair = replace(pair, statistic=q, p=min(max(p, LEAST_P), 1.0))
         found.append(pair)
     return tuple(found)
