@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +28,11 @@ from metacog_pipeline.report.figures import PALETTE, Point, finished, ladder, ma
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 from metacog_pipeline.scoring import published as headlines
+from metacog_pipeline.scoring.published import HOLDS, UNDECIDED, Row, above, claim
 from metacog_pipeline.stats.correlation import regression
+from metacog_pipeline.stats.intervals import wilson_interval
+from metacog_pipeline.stats.ranks import fisher_interval, spearman_p
+from metacog_pipeline.stats.resampling import Z95
 
 REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
 _UNSEEN = {
@@ -430,12 +434,124 @@ def _joined(*parts: pl.Expr) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
+_GPT, _FULL, _N = "GPT-4o-2024-05-13", "role-full", {"all": 1373, "missing": 115, "unknown": 162}
+_NO_EFFECT = "0 without an effect of the prompt"
+Ends = tuple[float, float, float]
+
+
 def ledger(data: Path) -> pl.DataFrame:
-    """Return what the paper leads with, each claim against the numbers it prints: ``headline.csv`` of ``data``."""
-    # Counts behind the printed shares decide each interval, so nothing here depends on a study: it is data.
-    return headlines.ledger(
-        pl.read_csv(data / "headline.csv", infer_schema_length=None, glob=False).to_dicts()
+    """Return what the paper leads with, each claim against the numbers it prints in the tables of ``data``."""
+    figures = pl.read_csv(data / "figures.csv", infer_schema_length=None, glob=False)
+    correlations = pl.read_csv(data / "correlations.csv", glob=False)
+    scale = headlines.waiting(
+        "most models use one value of the confidence scale", "ratings of single answers",
+        "ratings are printed as means and halves of three models", "five values in use",
+    )  # fmt: skip
+    made = [
+        *_of_gpt(figures),
+        *_of_models(figures),
+        *_of_correlations(correlations),
+        _of_size(figures),
+        scale,
+    ]
+    return headlines.ledger(made)
+
+
+def _claim(subject: str, text: str, method: str, ends: Ends, expected: str, **more: Any) -> Row:
+    """Return a claim that something lies above 0; ``ends``: its value with the ends of its interval."""
+    value, low, high = ends
+    verdict = more.pop("verdict", above(low, high))
+    return claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, **more)
+
+
+def _share(figures: pl.DataFrame, measure: str, model: str = _GPT, condition: str = BASELINE) -> float:
+    found = figures.filter(model=model, condition=condition, measure=measure)
+    return float(found["stated"].drop_nulls()[0]) / 100
+
+
+def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
+    """Yield the claims about GPT-4o: an absent answer, and what a full prompt gains."""
+    accuracy, missing, unknown = (
+        {name: _share(figures, measure, condition=name) for name in (BASELINE, _FULL)}
+        for measure in ("accuracy", "missing_answer_recall", "unknown_recall")
     )
+    low, high = wilson_interval(missing[BASELINE], _N["missing"])
+    yield _claim(
+        "text, GPT-4o", "an absent answer goes unseen more often than a present one", "recall of 'none of the above'",
+        (missing[BASELINE], low, high), f"{accuracy[BASELINE]:.3f}, its accuracy, if that were no harder",
+        verdict=above(-high, -low, -accuracy[BASELINE]),
+    )  # fmt: skip
+
+    def gain(shares: Mapping[str, float], n: int) -> Ends:
+        return headlines.difference(*(headlines.of_share(shares[name], n) for name in (_FULL, BASELINE)))
+
+    recall, note = (
+        "recall under role-full minus baseline",
+        "how often it says so where an answer exists is not printed",
+    )
+    for shares, n, text, said in (
+        (unknown, _N["unknown"], "a full prompt lets a model say that it cannot answer", note),
+        (missing, _N["missing"], "a full prompt lets a model see that no option is right", None),
+    ):
+        yield _claim("table 4, GPT-4o", text, recall, gain(shares, n), _NO_EFFECT, note=said)
+    # Answers to the questions whose key is not "I don't know": the others are counted above.
+    others = _N["all"] - _N["unknown"]
+    both = {name: round(_N["all"] * accuracy[name]) for name in (_FULL, BASELINE)}
+    right = {name: both[name] - round(_N["unknown"] * unknown[name]) for name in both}
+    more = both[_FULL] - both[BASELINE]
+    yield _claim(
+        "table 4, GPT-4o", "a full prompt makes a model more accurate",
+        f"accuracy under role-full minus baseline, {others:,} questions with another key",
+        gain({name: right[name] / others for name in right}, others),
+        "0 if only questions without an answer are gained", published=accuracy[_FULL] - accuracy[BASELINE],
+        note=f"of {more} right answers more, {more - (right[_FULL] - right[BASELINE])} are 'I don't know'",
+    )  # fmt: skip
+
+
+def _of_models(figures: pl.DataFrame) -> Iterator[Row]:
+    """Yield the claims about all models, and about the three of Table 3."""
+    known = figures.filter(measure="unknown_recall", condition=BASELINE)
+    most = known["stated"].cast(pl.Float64).to_numpy().max() / 100
+    low, high = wilson_interval(most, _N["unknown"])
+    yield _claim(
+        f"text, {known['model'].n_unique()} models", "models do not see that a question cannot be answered",
+        "largest recall of 'I don't know or cannot answer'", (most, low, high),
+        "1 in 6 if an option is picked at random", verdict=above(-high, -low, -1 / 6),
+    )  # fmt: skip
+    found = []
+    printed = figures.filter(place="table 3").drop_nulls("half_width")
+    for _, own in printed.group_by("model", maintain_order=True):
+        at = {name: (stated / 100, half / 100 / Z95) for name, stated, half in
+              own.select("measure", "stated", "half_width").iter_rows()}  # fmt: skip
+        found.append(headlines.difference(at["high_confidence_accuracy"], at["medium_confidence_accuracy"]))
+    yield _claim(
+        "table 3, three models", "answers given with high confidence are right more often",
+        "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence knew nothing",
+        note=f"{sum(each[1] > 0 for each in found)} of {len(found)} models; nine models are not printed",
+    )  # fmt: skip
+
+
+def _of_correlations(correlations: pl.DataFrame) -> Iterator[Row]:
+    kinds = {
+        "missing_answer_recall": ("absent answers", 8),
+        "unknown_recall": ("questions without an answer", 12),
+    }
+    for row in correlations.iter_rows(named=True):
+        kind, share = kinds[row["measure"]]
+        r, p = fisher_interval(row["r"], row["models"]), spearman_p(row["r"], row["models"])
+        yield _claim(
+            f"text, {row['models']} models", f"{kind} are seen by accurate models", "printed Pearson's r with accuracy",
+            (row["r"], r.low or -1.0, r.high or 1.0), f"0 if unrelated; {share} % of accuracy is that recall",
+            published=row["r"], verdict=HOLDS if p < 0.05 else UNDECIDED, note=f"Student's t: p = {p:.2g}",
+        )  # fmt: skip
+
+
+def _of_size(figures: pl.DataFrame) -> Row:
+    sizes = (headlines.of_share(_share(figures, "accuracy", f"Qwen2-{n}"), _N["all"]) for n in ("72B", "7B"))
+    return _claim(
+        "text, Qwen2", "larger models are more accurate", "accuracy of 72B minus 7B", headlines.difference(*sizes),
+        "0 without an effect of size", note="the only series with two printed sizes",
+    )  # fmt: skip
 
 
 PUBLISHED = Published(values, claims)
