@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc, stdtr
 
-from metacog_pipeline.stats._arrays import counts, floats, same_length
+from metacog_pipeline.stats._arrays import counts, floats, same_length, whole
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.multiple import holm
 
@@ -91,6 +91,8 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     # What an empty group or a single item lacks may come as NaN: it is not read.
     centre = floats("mean", np.where(size > 0, means, 0.0))
     spread = floats("sd", np.where(size > 1, sds, 0.0))
+    if spread.size and float(spread.min()) < 0:
+        raise ValueError(f"sd is {spread.min()}, below 0")
     groups = Groups(tuple(map(int, size)), tuple(map(float, centre)), tuple(map(float, spread)))
     k, total = int((size > 0).sum()), int(size.sum())
     grand = float(size @ centre) / total if total else 0.0
@@ -136,6 +138,8 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
     [0.034, 0.0]
     """
     k = len(result.groups.n)
+    if whole("baseline", baseline) >= k:
+        raise ValueError(f"baseline {baseline} is none of the {k} groups")
     rows = [_compared(result, i, baseline) for i in range(k) if i != baseline]
     t = [row.statistic for row in rows]
     p = [None if each is None else 2 * float(stdtr(result.df_error, -abs(each))) for each in t]

@@ -49,7 +49,9 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
         return np.searchsorted(np.arange(1, bins) / bins, stated, side="left").astype(np.int64)
     if edges == "floor":
         return np.clip(np.floor(stated * bins + _GUARD), 0, bins - 1).astype(np.int64)
-    return np.unique(stated, return_inverse=True)[1].astype(np.int64)
+    if edges == "levels":
+        return np.unique(stated, return_inverse=True)[1].astype(np.int64)
+    raise ValueError(f"unknown edges {edges!r}: equal, floor or levels")
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:

@@ -160,6 +160,8 @@ def padded(table: Counts, amount: float | None = None) -> Counts:
     if table.correction != "none":
         raise ValueError(f"the counts are padded already, by {table.pad:g} per cell")
     added = 1 / (2 * table.ratings) if amount is None else float(amount)
+    if not 0 <= added <= 1e6:
+        raise ValueError(f"amount to pad is {added}: a number in 0 .. 1e6 is needed")
     if added == 0:
         return table
     return Counts(table.n_s1 + added, table.n_s2 + added, "pad", added)

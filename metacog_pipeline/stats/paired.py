@@ -58,6 +58,8 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
     """
     b, c = whole("first_only", first_only), whole("second_only", second_only)
     n = b + c if n is None else whole("n", n)
+    if n < b + c:
+        raise ValueError(f"{b + c} discordant items among {n}")
     if b + c == 0:
         return McNemar(b, c, n, None, None, None, NO_DISCORDANT if n else NO_ITEMS)
     few, m = min(b, c), b + c

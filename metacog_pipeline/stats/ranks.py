@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gamma, stdtr
 
-from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, mean_ranks, same_length
+from metacog_pipeline.stats._arrays import Floats, Ints, Rows, floats, mean_ranks, same_length, whole
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.resampling import Z95
 
@@ -93,6 +93,7 @@ def fisher_interval(rho: float, n: int) -> Estimate:
     >>> round(found.low, 3), round(found.high, 3)
     (0.214, 0.824)
     """
+    n, rho = whole("n", n), _checked(rho)
     method = "spearman, fisher z"
     if n < 4:
         return Estimate(rho, None, None, n, method, TOO_FEW if n < 3 else OK)
@@ -108,7 +109,14 @@ def spearman_p(rho: float, n: int) -> float:
     >>> round(spearman_p(0.6, 20), 4)
     0.0052
     """
+    n, rho = whole("n", n), _checked(rho)
     return float(_two_sided(np.array([rho]), np.array([n]))[0]) if n > 2 else 1.0
+
+
+def _checked(rho: float) -> float:
+    if not -1.0 <= rho <= 1.0:
+        raise ValueError(f"rho is {rho}, outside -1..1")
+    return rho
 
 
 def _has_spread(table: Floats, n: Ints, least: float | None) -> Rows:

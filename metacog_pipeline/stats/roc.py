@@ -85,6 +85,8 @@ def confidence_densities(confidence: ArrayLike, correct: ArrayLike) -> Densities
     """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
+    if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
+        raise ValueError(f"confidences {stated.min()} to {stated.max()} are outside 0..1")
     n_correct, n_wrong = (np.histogram(stated[right == side], EDGES)[0].astype(np.int64) for side in (1, 0))
     width = 1.0 / (len(EDGES) - 1)
     made = [number / (max(number.sum(), 1) * width) for number in (n_correct, n_wrong)]

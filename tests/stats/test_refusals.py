@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.stats import calibration, paired, power, ranks, resampling, robust
 from metacog_pipeline.stats.agreement_many import fleiss_kappa, krippendorff_alpha
-from metacog_pipeline.stats.anova import anova
+from metacog_pipeline.stats.anova import anova, fisher_lsd
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.confidence_measures import trials
@@ -98,6 +98,12 @@ REFUSED = {
     r"outside 0\.\.1": [
         *(lambda wrong=wrong: holm([0.5, wrong]) for wrong in (-0.1, 1.1, NAN)),
     ],
+    "below 0": [lambda: anova([3, 3], [1.0, 2.0], [1.0, -1.0])],
+    "none of the 2 groups": [lambda: fisher_lsd(ANOVA, baseline=2)],
+    "unknown edges": [lambda: calibration.bin_index([0.5], edges="level")],
+    "amount to pad": [lambda: padded(counts([1, 2], [1, 2]), -1)],
+    "discordant": [lambda: paired.mcnemar(2, 2, 3)],
+    r"outside -1\.\.1": [lambda of=of: of(1.5, 10) for of in (ranks.fisher_interval, ranks.spearman_p)],
     "shape": [lambda: list(shared_draws(np.ones((2, 2)), [(0, 1)], 10, 1))],
     "more right answers": [lambda: paired_shares([[2, 1]], [[1, 1]], [(0, 1)])],
     "confidence": [

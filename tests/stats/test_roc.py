@@ -35,3 +35,5 @@ def test_densities_have_an_area_of_one_each():
     assert found.correct.sum() / 30 == pytest.approx(1)
     assert found.wrong.sum() / 30 == pytest.approx(1)
     assert confidence_densities([1.0, 0.0], [1, 1]).wrong.sum() == 0
+    with pytest.raises(ValueError, match=r"0\.\.1"):
+        confidence_densities([1.2], [1])
