@@ -27,6 +27,7 @@ class Confidence:
         self._own: Scale = rules.scale
         self._whole = rules.whole_ratings
         self._stated: Counter[float] = Counter()
+        self._signed: Counter[float] = Counter()  # those of them with a per cent sign
         self._words: Counter[str] = Counter()
         self.missing = 0
 
@@ -48,6 +49,7 @@ class Confidence:
             self._words[one_line(str(value).strip(), 20)] += 1
         else:
             self._stated[stated] += 1
+            self._signed[stated] += signed
         return self._rated(value if not signed or stated is None or self._whole else f"{stated:g}", stated)
 
     def _rated(self, value: Any, stated: float | None) -> str:
@@ -70,14 +72,11 @@ class Confidence:
         """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
         stated, words = sum(self._stated.values()), sum(self._words.values())
         if words > max(stated, _LEAST_STATED):
-            first = ", ".join(repr(word) for word, _ in self._words.most_common(3))
             raise StudyError(
-                f"{self._path}: {words} of {stated + words} confidences are no number, such as {first}; "
+                f"{self._path}: {words} of {stated + words} confidences are no number, such as {self._first_words()}; "
                 "nothing was kept; replace words, as in --map-values high=5,low=1, or name another column"
             )
-        known = self.declared is not None or self._whole
-        few = known and stated < _LEAST_STATED
-        if two := "" if few else two_scales(self._stated, known):
+        if two := self._two_scales(stated):
             raise StudyError(f"{self._path}: of {stated} confidences {two}; nothing was kept")
         if self.declared is not None or not stated:
             return
@@ -103,6 +102,22 @@ class Confidence:
         raise StudyError(
             f"{self._path}: {why} run from {low:g} to {high:g}: say on which scale, as in {ways}; nothing was kept"
         )
+
+    def _two_scales(self, stated: int) -> str:
+        known = self.declared is not None or self._whole
+        if known and stated < _LEAST_STATED:
+            return ""
+        bare = {value: n - self._signed[value] for value, n in self._stated.items() if 0 < value < 1}
+        signed, few = [v for v, n in self._signed.items() if n], [v for v, n in bare.items() if n]
+        if not known and signed and few:
+            return (
+                f"some such as {signed[0]:g} have a per cent sign, some such as {few[0]:g} have none: two scales seem to "
+                "be mixed; write all of them one way"
+            )
+        return two_scales({**self._stated, **bare}, known)
+
+    def _first_words(self) -> str:
+        return ", ".join(repr(word) for word, _ in self._words.most_common(3))
 
     def __str__(self) -> str:
         if not (self._stated or self._words):

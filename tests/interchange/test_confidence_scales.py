@@ -5,6 +5,7 @@ import pytest
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.confidence import Confidence
+from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from tests.tables import every
 
@@ -18,18 +19,38 @@ def imported(tmp_path, values, scale=None):
     found.check()
 
 
+SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
+
+
 @every(
     "values",
     [
-        ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"],
+        SIGNS,
+        ["85%", "0.85"],
+        ["85%"] * 200 + ["0.85"],
+        ["85.5%", "91.5 %", "0.85"],
         ["85％", "0.85"],
-        ["90"] * 300 + ["0.85"] * 10,
-        ["90", "85.0", "0.85"],
-        ["0.85", "0.9"] * 20 + ["85"],
-        [str(each) for each in range(2, 101)] + ["0.4"],
+        ["0.5%", "0.5"],
     ],
 )
-def test_a_share_among_numbers_of_per_cent_is_refused_at_any_size(tmp_path, values):
+def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, values):
+    with pytest.raises(StudyError, match=MIXED):
+        imported(tmp_path, values)
+
+
+@every(
+    "values",
+    [
+        ["90"] * 300 + ["0.85"] * 10,
+        ["90"] * 300 + ["0.85"],
+        ["90", "85.0", "0.85"],
+        ["85", "0.85"],
+        ["0.85", "0.9"] * 20 + ["85"],
+        [str(each) for each in range(2, 101)] + ["0.4"],
+        ["100", "0.999", "99"] * 5,
+    ],
+)
+def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values):
     with pytest.raises(StudyError, match=rf"between 0 and 1 and .* above: {MIXED}"):
         imported(tmp_path, values)
 
@@ -37,18 +58,30 @@ def test_a_share_among_numbers_of_per_cent_is_refused_at_any_size(tmp_path, valu
 @every(
     "values",
     [
+        ["85%", "0.5%", "90%"],
+        ["85%", "0.5%", "0.1%", "90%"] * 5,
         ["37.4", "0.7", "88.2", "55.0", "0.2", "12.1"] * 3,
         ["85", "99.5", "0.5", "90"] * 5,
-        ["85%", "90", "0", "1", "100"] * 3,
+        ["85", "90", "0", "1", "100"] * 3,
         ["85", "90", "70"],
     ],
 )
-def test_half_a_per_cent_where_others_have_places_is_kept(tmp_path, values):
+def test_half_a_per_cent_where_all_are_in_per_cent_or_have_places_is_kept(tmp_path, values):
     imported(tmp_path, values)
+
+
+def test_a_sign_of_percent_beside_whole_numbers_is_imported(tmp_path):
+    imported(tmp_path, ["85%", "90", "1"])
 
 
 def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path):
     imported(tmp_path, ["90"] * 300 + ["0.85"] * 10, "0..100")
-    imported(tmp_path, ["90%", "0.5%", "85"], "0..100")
+    imported(tmp_path, ["90", "0.5", "85"], "0..100")
     with pytest.raises(StudyError, match=f"{MIXED}; put all on one(;|$)"):
         imported(tmp_path, ["90", "0.85"] * 10, "0..100")
+
+
+def test_a_declared_scale_is_that_of_bare_shares_beside_signs(tmp_path):
+    imported(tmp_path, SIGNS, "0..100")
+    with pytest.raises(RowError, match=r"outside 0\.\.1"):
+        imported(tmp_path, SIGNS, "0..1")
