@@ -90,6 +90,7 @@ REFUSED = {
         lambda: bayes_metad(CELL, seed=1, draws=3),
         lambda: compare([1.0] * 10, DRAWS),
     ],
+    r"more than 1e\+18": [lambda: bayes_metad(counts([1e100] * 4, [1e100] * 4), seed=1)],
     "rounds": [lambda: bayes_metad(CELL, seed=1, rounds=0)],
     "padded already": [lambda: fit_metad(padded(CELL), padding=0.1)],
     "alternatives are whole numbers from 2 to 10": [

@@ -53,6 +53,7 @@ DRAWS = 500
 ROUNDS = 4
 # No further round once the density was called this often: a posterior that needs more has not converged.
 MOST_CALLS = 30_000
+MOST_TRIALS = 1e18  # random numbers of trials are 64-bit integers
 NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
 
@@ -120,6 +121,8 @@ def bayes_metad(
     sampler.require_raw(table)
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
     n = float(table.n[0])
+    if not n <= MOST_TRIALS:
+        raise ValueError(f"the cell has {n:g} trials, more than {MOST_TRIALS:g}")
     status, reason = _hopeless(n_s1, n_s2)
     if status:
         return Posterior(status=status, reason=reason, n=n, conditional=conditional)
