@@ -2,15 +2,9 @@
 
 import dataclasses
 
-import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.gates import (
-    Gate,
-    broken_invariants,
-    evaluate,
-    gate_frame,
-)
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate, broken_invariants, evaluate
 from metacog_pipeline.benchmarks.medley.construction.sets import GivenSet
 from metacog_pipeline.benchmarks.medley.items import (
     CLAIM_IDS,
@@ -74,8 +68,7 @@ def gates_of(whole: GivenSet, **changes: object) -> dict[str, Gate]:
 
 
 def failing(whole: GivenSet, **changes: object) -> set[str]:
-    gates = gate_frame(gates_of(whole, **changes).values())
-    return set(gates.filter(pl.col("status") != "passed")["name"])
+    return {gate.name for gate in gates_of(whole, **changes).values() if gate.status != "passed"}
 
 
 def test_a_whole_set_passes_every_gate(whole):

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -17,13 +16,12 @@ from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.importing import read_items
-from tests.medley.bound import estimated, scores
+from tests.medley.bound import Bound, estimated, scores
 from tests.medley.bound import read as observe
 
 
 def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
-    parse = {"parse": lambda *given: SimpleNamespace(status="ok"), "unreadable": (), "name": "medley"}
-    rules = Rows(SimpleNamespace(items=items, conditions=tuple, **parse))
+    rules = Rows(Bound(items, conditions=("normal", "adversarial")))
     pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
     how = ImportOptions(model=model, run=run)
     samples, summary = answers.of_table(path, rules, pairs, condition, how)
@@ -87,7 +85,7 @@ def test_objects_in_the_place_of_texts_and_other_column_names_are_read(tmp_path,
     [
         (["", "", "x"], "names no instance"),
         (["PUMP_009", "", "x"], "none of the 2 instances"),
-        (["PUMP_001", "sideways", "x"], "none of normal, adversarial, stripped"),
+        (["PUMP_001", "sideways", "x"], "the study has normal, adversarial"),
         (["PUMP_002", "adversarial", "x"], "not asked under adversarial"),
         (["PUMP_001", "", " "], "no reply to instance PUMP_001"),
     ],

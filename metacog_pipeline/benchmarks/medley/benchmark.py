@@ -21,7 +21,6 @@ from metacog_pipeline.benchmark.contract import (
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
-from metacog_pipeline.benchmarks.medley.construction.gates import TABLES
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
@@ -62,7 +61,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             sources.kept_digest,
         ),
     )
-    measures, contrasts, tables, judging = MEASURES, CONTRASTS, TABLES, JUDGING
+    measures, contrasts, judging = MEASURES, CONTRASTS, JUDGING
     published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
     questions = (
         Question(

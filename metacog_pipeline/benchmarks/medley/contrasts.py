@@ -1,10 +1,7 @@
 """Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
 
-`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank, of
-``ability_map`` the number of models whose dominant ability changes.
-
-Models with a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``; simulated observers
-never meet measured models.
+`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank. Models with
+a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``.
 """
 
 from __future__ import annotations
@@ -214,19 +211,14 @@ def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 
 def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
-    """Return {model: the instances that show an analyst of its family}.
-
-    Families are those of the study file. Analysts, and models without a stated family, get theirs by name, where it is that
-    of a published analyst.
-    """
-    by_family: dict[str, set[str]] = {}
-    for instance in benchmark.items:
-        for family in {published_family(analyst.model_id) for analyst in instance.analysts} - {UNKNOWN}:
-            by_family.setdefault(family, set()).add(instance.item_id)
+    """Return {model: the instances that show an analyst of its family}, as the study file or its name tells."""
+    shown = {
+        i.item_id: {published_family(a.model_id) for a in i.analysts} - {UNKNOWN} for i in benchmark.items
+    }
     found = {}
     for spec in benchmark.context.study.models:
         own = {name.lower() for name in (spec.family, published_family(spec.model or spec.name)) if name}
-        found[spec.name] = frozenset().union(*(by_family.get(name, set()) for name in own - {UNKNOWN}))
+        found[spec.name] = frozenset(item for item, families in shown.items() if families & own)
     return found
 
 
@@ -272,18 +264,14 @@ def rankings(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             yield _by_rank(replace(row, a=a, b=b), of_domain[a], of_domain[b])
         for domain in there if len(there) > 1 else ():
             rest = robust.location(values[:, domains != domain])
-            note = f"spread of MMS changes by {100 * (_spread(rest) - _spread(whole)):+.1f} points"
+            before, after = (np.nanmax(scores) - np.nanmin(scores) for scores in (whole, rest))
+            note = f"spread of MMS changes by {100 * (after - before):+.1f} points"
             yield _by_rank(replace(row, family="leave_one_domain_out", a=domain, note=note), rest, whole)
         by_location = {name: robust.location(values, name) for name in robust.LOCATIONS}
         for a, b in combinations(robust.LOCATIONS, 2):
             yield _by_rank(replace(row, family="aggregation", a=a, b=b), by_location[a], by_location[b])
         if not np.isnan(mas := _means(own, "mas")).any():
             yield _by_rank(replace(row, family="rank_divergence", a="mms", b="mas"), whole, mas)
-
-
-def _spread(scores: Floats) -> float:
-    known = scores[~np.isnan(scores)]
-    return float(np.ptp(known)) if len(known) else math.nan
 
 
 # --- what judges grade ------------------------------------------------------------------------------------------------
@@ -335,18 +323,17 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         for dimension, ability in ALTERNATIVES.items():
             other = [abilities(each, moved_map(dimension)) for each in grades]
             mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
-            modes = [[_mode(each["dominant"]) for each in found] for found in (usual, other)]
+            modes = [
+                [measures.most_frequent(each["dominant"].tolist()) for each in found]
+                for found in (usual, other)
+            ]
             changed = float(sum(a != b for a, b in zip(*modes, strict=True)))
             row = replace(
                 base, family="ability_map", measure="mas", a=f"{dimension} to {ability}", b="notebook"
             )
-            note = "statistic: models whose dominant ability changes"
-            yield _by_rank(row, *mas, statistic=changed, note=note)
-
-
-def _mode(names: Any) -> str:
-    values, counts = np.unique(names, return_counts=True)
-    return str(values[counts.argmax()])
+            yield _by_rank(
+                row, *mas, statistic=changed, note="statistic: models whose dominant ability changes"
+            )
 
 
 def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
@@ -362,19 +349,16 @@ def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             found.setdefault(replace(base, model=None, condition=NORMAL), []).append(row)
     for base, models in found.items():
         own, *columns = zip(*models, strict=True)
-        for name, values in zip(
-            ("adversarial_delta", "pull_crowd"), np.array(columns, np.float64), strict=True
-        ):
-            if len(own) >= 2 and not np.isnan(values).any():
+        for name, column in zip(("adversarial_delta", "pull_crowd"), columns, strict=True):
+            if len(own) >= 2 and not np.isnan(values := np.array(column, np.float64)).any():
                 yield from _predictors(_grades(own).T, values, replace(base, a=name))
 
 
 def _predictors(grades: Floats, change: Floats, base: Comparison) -> Rows:
     changes = np.broadcast_to(change, grades.shape)
     found = spearman_rows(grades, changes)
-    without = [
-        spearman_rows(np.delete(grades, i, 1), np.delete(changes, i, 1)).rho for i in range(len(change))
-    ]
+    left = (np.delete([grades, changes], i, 2) for i in range(len(change)))
+    without = [spearman_rows(*both).rho for both in left]
     for place, name in enumerate(JUDGE_DIMENSIONS):
         row = replace(
             base, family="predictor", measure=name, n=int(found.n[place]), status=str(found.status[place]),
@@ -419,36 +403,32 @@ def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 
 def slope_rows(base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]) -> Rows:
-    """Yield a row per score, and of evaluation minus control: by how much a tenfold size raises it within families."""
-    row = replace(base, family="size_slope", a="log10 of params_b")
-    for name, values in {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}.items():
-        yield within_slope(replace(row, measure=name), size, values, families)
+    """Yield by how much a tenfold size raises each score within families, and evaluation minus control.
 
-
-def within_slope(
-    row: Comparison, size: ArrayLike, score: ArrayLike, families: Sequence[str | None]
-) -> Comparison:
-    """Return the common slope of ``score`` on ``size`` with a level per family.
-
-    Points without a size or a score, and families left with one size, say nothing of a slope within families.
+    The slope is common, with a level per family. Points without a size or a score, and families left with one size, say
+    nothing of it.
     """
-    x, y = np.asarray(size, dtype=np.float64), np.asarray(score, dtype=np.float64)
-    known, names = np.isfinite(x) & np.isfinite(y), np.array([str(each) for each in families])
-    own = [np.flatnonzero(known & (names == name)) for name in dict.fromkeys(names.tolist())]
-    kept = [rows for rows in own if len(rows) > 1 and np.ptp(x[rows]) > SAME_SIZE]
-    n = sum(map(len, kept))
-    df = n - len(kept) - 1
-    if df < 1:
-        return replace(row, n=int(np.isfinite(x).sum()), status=TOO_FEW_SIZES)
-    dx, dy = (np.concatenate([each[rows] - each[rows].mean() for rows in kept]) for each in (x, y))
-    spread = float(dx @ dx)
-    value = float(dx @ dy) / spread
-    rest = dy - value * dx
-    se = float(np.sqrt(rest @ rest / df / spread))
-    half = float(stdtrit(df, 0.975)) * se
-    p = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else (1.0 if value == 0 else 0.0)
-    note = f"{len(kept)} families; level per family, Student's t over models"
-    return replace(row, value=value, se=se, low=value - half, high=value + half, p=p, n=n, note=note)
+    row, names = replace(base, family="size_slope", a="log10 of params_b"), np.array(families)
+    for measure, y in {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}.items():
+        known = np.isfinite(size) & np.isfinite(y)
+        own = [np.flatnonzero(known & (names == name)) for name in dict.fromkeys(families)]
+        kept = [rows for rows in own if len(rows) > 1 and np.ptp(size[rows]) > SAME_SIZE]
+        n = sum(map(len, kept))
+        df = n - len(kept) - 1
+        if df < 1:
+            few = int(np.isfinite(size).sum())
+            yield replace(row, measure=measure, n=few, status=TOO_FEW_SIZES)
+            continue
+        dx, dy = (np.concatenate([each[rows] - each[rows].mean() for rows in kept]) for each in (size, y))
+        spread = float(dx @ dx)
+        value = float(dx @ dy) / spread
+        rest = dy - value * dx
+        se = float(np.sqrt(rest @ rest / df / spread))
+        half = float(stdtrit(df, 0.975)) * se
+        p = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else (1.0 if value == 0 else 0.0)
+        note = f"{len(kept)} families; level per family, Student's t over models"
+        own_row = replace(row, measure=measure, value=value, se=se, p=p, n=n, note=note)
+        yield replace(own_row, low=value - half, high=value + half)
 
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
@@ -457,15 +437,11 @@ def nudges(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     for base, arms in _models(groups):
         if NUDGED not in arms:
             continue
-        frames = [
-            measures.averages(arms[name]).items.select("item_id", "self_revision_rate")
-            for name in (NORMAL, NUDGED)
-        ]
-        both = frames[0].join(frames[1], on="item_id", suffix="_generic").sort("item_id").drop_nulls()
+        measure, frames = "self_revision_rate", _items([arms[NORMAL], arms[NUDGED]])
+        own, other = (frame.select("item_id", measure) for frame in frames)
+        both = own.join(other, on="item_id", suffix="_generic").sort("item_id").drop_nulls()
         one, two = (both[name].to_numpy() for name in both.columns[1:])
-        row = replace(
-            base, family="nudge", measure="self_revision_rate", a="structured", b="generic", n=len(one)
-        )
+        row = replace(base, family="nudge", measure=measure, a="structured", b="generic", n=len(one))
         if len(one) < 2:
             yield replace(row, status="fewer than two instances under both")
             continue
@@ -483,16 +459,15 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and what moves it."""
     for base, arms in _models(groups, whole=False):
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        lacks = [arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms]
-        if missing := [why for why in lacks if why]:
-            yield replace(row, n=0, status=missing[0])
+        lacks = (arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms)
+        if why := next(filter(None, lacks), None):
+            yield replace(row, n=0, status=why)
             continue
         own = _habit(arms)
         if ADVERSARIAL not in arms:  # some habits show without it
             if own is not None:
-                yield replace(
-                    row, n=measures.averages(arms[NORMAL]).items.height, verdict=own, status=NO_STATISTIC
-                )
+                n = measures.averages(arms[NORMAL]).items.height
+                yield replace(row, n=n, verdict=own, status=NO_STATISTIC)
             continue
         crowd, arguments = _both_pulls(benchmark, arms)
         yield replace(

@@ -1,12 +1,8 @@
 """Answers collected elsewhere: tables of raw replies.
 
-A table has one row per instance and condition, with raw replies in columns ``step_a``, ``b_private`` and ``b_social``. A
-step that is not there was not asked.
-
 A result file of the authors' package is a JSON array with an object per instance: ``instance_id``, ``model``, ``computed``,
 ``judged`` (ten dimensions, 0..1), ``tier_scores``, ``total_score`` and ``raw_responses``, each reply cut after 5,000
-characters. Such files are announced, and not found in the package. `read_results` reads them, `scored_again` computes every
-stored number once more.
+characters. Such files are announced, and not found in the package.
 """
 
 from __future__ import annotations
@@ -20,12 +16,11 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley import items
-from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.interchange.import_cells import RowError, shown
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.sources import read_objects
 
@@ -35,7 +30,6 @@ class Rows(RowRules):
 
     condition = items.NORMAL
     checks = ()
-    all_steps = items.STEPS
     also: ClassVar = {"instance_id": "item_id"}
     item_word = "instance"
     usual: ClassVar = {
@@ -44,40 +38,17 @@ class Rows(RowRules):
         "b_social": ("b_social", "step_b_social", "social", "response_b_social"),
     }
 
-    def __init__(self, benchmark: Any) -> None:
-        super().__init__(benchmark)
-        self._applicable = {name: {i.item_id for i in applicable(self.items, name)} for name in items.EVERY}
-
-    def condition_named(self, text: str) -> str:
-        """Return one of the published conditions."""
-        name = text.strip().casefold()
-        if name not in items.EVERY:
-            raise RowError(f"condition {shown(text)} is none of {', '.join(items.EVERY)}")
-        return name
-
-    def check_asked(self, item: items.Instance, condition: str) -> None:
-        """Raise `RowError` where an instance is not put to a condition."""
-        if item.item_id not in self._applicable[condition]:
-            raise RowError(f"instance {item.item_id} is not asked under {condition}")
-
-    def steps(self, item: items.Instance, condition: str) -> tuple[str, ...]:
-        """Return all three."""
-        return items.STEPS
-
 
 IMPORTER = importer_of(Rows)
 
 # --- result files of the authors' package -----------------------------------------------------------------------------
-#: What the package calls the steps, and its stages.
+# What the package calls the steps, and its stages.
 _RESULT_STEPS = ("step_a", "step_b_private", "step_b_social")
 _STAGES = {"baseline": items.NORMAL}
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
-    """Return the instances of a result file as rows for ``metacog import medley``, with grades and scores as stored.
-
-    Keys: ``instance_id``, ``condition``, the three steps, ``judged``, ``computed``, ``tier_scores``, ``total_score``.
-    """
+    """Return the instances of a result file as rows for ``metacog import medley``, with grades and scores as stored."""
     found = []
     for line in read_objects(path):
         row, replies = line.row, line.row.get("raw_responses")
@@ -100,11 +71,7 @@ def write_rows(results: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items.Instance]) -> pl.DataFrame:
-    """Return every stored number of a result file with the same computed from its replies and grades.
-
-    Columns ``instance_id``, ``condition``, ``measure``, ``stored``, ``again``. Scored as the package does; a total of more
-    than 1 is of 0..100. Raises SourceError for an instance that is not known.
-    """
+    """Return every stored number of a result file, and what its replies and grades give as the package scores."""
     known = {instance.item_id: instance for instance in instances}
     if strange := {row["instance_id"] for row in results} - known.keys():
         raise SourceError(f"medley: {min(strange)!r} of the result file is not among the instances")
@@ -118,6 +85,7 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items
     rows = []
     for place, row in enumerate(results):
         total = row["total_score"]
+        # A total of more than 1 is of 0..100.
         mms = {} if total is None else {"mms": total / 100 if total > 1 else total}
         for name, stored in {**row["computed"], **row["tier_scores"], **mms}.items():
             if name in scores:

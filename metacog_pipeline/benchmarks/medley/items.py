@@ -7,7 +7,6 @@ analysts of the pool who rated the slot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -68,11 +67,7 @@ class KnownAnswer:
 
 
 class Instance(Item):
-    """One case as it is asked and scored.
-
-    ``analysts`` are in file order; ``verified_wrong`` the claims on which the consensus was found wrong;
-    ``selected_models`` the analysts' models in the order of their selection, the weakest last; it may be empty.
-    """
+    """One case as it is asked and scored."""
 
     domain: str
     vignette: str
@@ -81,9 +76,11 @@ class Instance(Item):
     claims: Annotated[tuple[Claim, ...], AsJson()]
     analysts: Annotated[tuple[Analyst, ...], AsJson()]
     consensus: Annotated[Consensus, AsJson()]
-    verified_wrong: Annotated[frozenset[str], AsJson()] = frozenset()
+    verified_wrong: Annotated[frozenset[str], AsJson()] = (
+        frozenset()
+    )  # claims whose consensus was found wrong
     known_answer: Annotated[KnownAnswer | None, AsJson()] = None
-    selected_models: Annotated[tuple[str, ...], AsJson()] = ()
+    selected_models: Annotated[tuple[str, ...], AsJson()] = ()  # in the order of selection, the weakest last
 
     def __hash__(self) -> int:
         return hash((self.dataset, self.item_id, self.position))
@@ -111,50 +108,31 @@ class Instance(Item):
         return bool(self.claims) and all(claim.claim_text.strip() for claim in self.claims)
 
 
-def analyst_label(place: int) -> str:
-    """Return the anonymous name of the analyst at 0-based ``place``: A … Z, then 27, 28, …"""
-    return f"Analyst {chr(ord('A') + place) if place < 26 else place + 1}"
-
-
 def anonymised(instance: Instance) -> Instance:
-    """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in their order."""
-    named = tuple(Analyst(analyst_label(i), a.response) for i, a in enumerate(instance.analysts))
-    return instance.changed(analysts=named)
+    """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in their order; after Z come numbers."""
+    letters = (chr(ord("A") + place) if place < 26 else place + 1 for place in range(len(instance.analysts)))
+    named = (Analyst(f"Analyst {n}", a.response) for n, a in zip(letters, instance.analysts, strict=True))
+    return instance.changed(analysts=tuple(named))
 
 
-def instance_from_published(
-    published: object,
-    consensus: object = None,
-    *,
-    verified_wrong: Iterable[str] = (),
-    known_answer: object = None,
-    selected_models: Iterable[str] = (),
-    dataset: str = "published",
-    position: int = 0,
-) -> Instance:
-    """Return an instance from its JSON objects in the published files.
+def instance_from_published(published: object, consensus: Any = None, **more: Any) -> Instance:
+    """Return an instance from its JSON objects in the published files, with ``more`` of its fields.
 
     Raises SourceError where a part that scoring rests on is missing or of the wrong type.
     """
-    given = published if isinstance(published, dict) else {}
+    given: Any = published if isinstance(published, dict) else {}
     where = f"instance {given.get('instance_id')}"
-    told = {} if consensus is None else consensus
     try:
-        found = Instance(
-            item_id=given.get("instance_id"),  # type: ignore[arg-type]
-            domain=given.get("domain"),  # type: ignore[arg-type]
-            vignette=given.get("vignette"),  # type: ignore[arg-type]
-            is_known_answer=bool(given.get("is_known_answer")),
-            is_error_detection=bool(given.get("is_error_detection")),
-            claims=tuple(_known(each, "claim_text") for each in given["key_claims"]),
-            analysts=tuple(map(_analyst, given.get("ensemble_outputs") or ())),
-            consensus=_known(told, "claim_confidences", "claim_details", "method"),
-            verified_wrong=frozenset(verified_wrong),
-            known_answer=known_answer,  # type: ignore[arg-type]
-            selected_models=tuple(selected_models),
-            dataset=dataset,
-            position=position,
-        )
+        fields = {
+            "item_id": given.get("instance_id"),
+            **{name: given.get(name) for name in ("domain", "vignette")},
+            **{name: bool(given.get(name)) for name in ("is_known_answer", "is_error_detection")},
+            "claims": tuple(_known(each, "claim_text") for each in given["key_claims"]),
+            "analysts": tuple(map(_analyst, given.get("ensemble_outputs") or ())),
+            "consensus": _known({} if consensus is None else consensus, *Consensus.__dataclass_fields__),
+            **{"dataset": "published", "position": 0, **more},
+        }
+        found = Instance(**fields)
     except ValidationError as error:
         first = error.errors()[0]
         part = ".".join(map(str, first["loc"]))

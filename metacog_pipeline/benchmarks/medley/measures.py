@@ -3,9 +3,6 @@
 MMS is the 10 % trimmed mean over instances, everything else a mean. An instance is the unit of chance: with several runs
 its value is the mean of its runs, and it is resampled with all of them. An instance of which a reply cannot be read, or was
 refused, is left out and counted: a model that says nothing has no score, not the 0.5 that the measures give to silence.
-
-Without judges the parts that rest on rules are scored, ``judge_share_missing`` says how much of MMS that leaves out, and
-the judged measures have no value.
 """
 
 from __future__ import annotations
@@ -13,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +20,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
 from metacog_pipeline.benchmark.measures import Where
-from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, EVERY, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES, PULLS, no_placebo, pulls
 from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES
@@ -51,6 +49,7 @@ TOO_FEW_JUDGED = f"fewer than {FEWEST_JUDGED} answers graded by two judges"
 _MEAN = "mean, instance bootstrap"
 _MEAN_KNOWN = f"{_MEAN}; claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
 _DELTA = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
+_BASE = "mean MMS under normal of these instances"
 _PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap"
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _IPSATIVE = tuple(f"ipsative_{name}" for name in ABILITIES)
@@ -67,15 +66,11 @@ Bound = Benchmark[Any, Any, Any]
 # --- instances of a group ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """The scored instances of a group.
+    """The scored instances of a group."""
 
-    ``items`` has a row per instance that counts, sorted, its values averaged over runs; ``dominant`` is the ability that is
-    largest in most judged rows; ``scored`` counts rows (instances × runs).
-    """
-
-    items: pl.DataFrame
-    dominant: str | None
-    scored: int
+    items: pl.DataFrame  # a row per instance that counts, sorted, values averaged over runs
+    dominant: str | None  # the ability that is largest in most judged rows
+    scored: int  # rows, instances × runs
 
 
 # Measures and contrasts look at the same groups; what is kept goes with them.
@@ -86,9 +81,7 @@ def averages(group: Group) -> Averages:
     """Return the scored instances of a group."""
     if group not in _KEPT:
         counted = group.frame.filter("answered").sort("item_id", maintain_order=True)
-        judged = counted["dominant"].drop_nulls().to_list()
-        # The first by name on ties, as in the authors' notebook.
-        most = min(judged, key=lambda name: (-judged.count(name), name), default=None)
+        most = most_frequent(counted["dominant"].drop_nulls().to_list())
         first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
         final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
         shares = (final, first & ~final, first & final, pl.col("dominant") == pl.lit(most, pl.String))
@@ -96,18 +89,21 @@ def averages(group: Group) -> Averages:
         counted = counted.with_columns(
             share.cast(pl.Float64).alias(name) for name, share in zip(names, shares, strict=True)
         )
-        values = [name for name in (*NUMBERS, *names, STATED) if name in counted.columns]
-        means = (pl.first("domain"), *(pl.mean(name) for name in values))
+        means = (pl.first("domain"), *(pl.mean(name) for name in (*NUMBERS, *names, STATED)))
         items = counted.group_by("item_id", maintain_order=True).agg(means)
         _KEPT[group] = Averages(items, most, counted.height)
     return _KEPT[group]
 
 
-def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
-    """Return the mean of ``values`` ``(instances,)``, whose NaN are left out, with its interval; ``why`` without any.
+def most_frequent(names: Sequence[str]) -> str | None:
+    """Return the most frequent name, the first by the alphabet on ties, as in the authors' notebook; None without any."""
+    counts = Counter(names)
+    return min(counts, key=lambda name: (-counts[name], name), default=None)
 
-    ``signed``: values that happen to be in 0..1 are no shares, so that resamples give the ends.
-    """
+
+def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
+    """Return the mean of ``values`` ``(instances,)``, whose NaN are left out, with its interval; ``why`` without any."""
+    # Signed values that happen to be in 0..1 are no shares, so resamples give their ends.
     known = values[~np.isnan(values)]
     if not len(known):
         return unavailable(0, method, why)
@@ -131,7 +127,7 @@ def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
             why = NOT_JUDGED if name in _JUDGED else NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
             if name == "dominant_share" and own.dominant is not None:
                 method = f"{_MEAN}; dominant: {own.dominant}"
-            found[name] = mean_of(_column(own.items, TIER_NAMES.get(name, name)), seed, method, why)
+            found[name] = mean_of(own.items[TIER_NAMES.get(name, name)].to_numpy(), seed, method, why)
         if own.items.is_empty():
             found = {name: unavailable(0, each.method, NOTHING_SCORED) for name, each in found.items()}
         share = own.scored / group.asked if group.asked else 0.0
@@ -141,10 +137,6 @@ def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
 
 def _trimmed(values: Floats, seed: int) -> Estimate:
     return location_estimate(values, "trimmed_mean", n_boot=N_BOOT, seed=seed)
-
-
-def _column(frame: pl.DataFrame, name: str) -> Floats:
-    return frame[name].to_numpy() if name in frame.columns else np.full(frame.height, np.nan)
 
 
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
@@ -161,27 +153,19 @@ def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
 
 
 def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -> Found:
-    base = arms.get(NORMAL)
-    both = None if base is None else scored_twice(averages(group), averages(base))
-    why = NO_BASE if both is None or both.is_empty() else None
-    if averages(group).items.is_empty():
-        why = NOTHING_SCORED
+    base, own, seed = arms.get(NORMAL), averages(group), benchmark.stream("items")
+    both = pl.DataFrame() if base is None else scored_twice(own, averages(base))
+    why = NOTHING_SCORED if own.items.is_empty() else NO_BASE if both.is_empty() else None
     if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
         why = base.incomplete
-    if both is None or why is not None:
-        return {name: unavailable(0, _DELTA, why or NO_BASE) for name in _names(group.condition)}
-    columns = {
-        "": (both["mms"] - both["normal"], _DELTA),
-        "_base": (both["normal"], "mean MMS under normal of these instances"),
-        "changed_from_normal": (
-            both["changed_from_normal"],
-            "share of claims rated otherwise than under normal",
-        ),
-    }
-    found = {}
-    for name in (*_deltas(group.condition), "changed_from_normal"):
-        values, method = columns[name.rpartition("_delta")[2]]
-        found[name] = mean_of(values.to_numpy(), benchmark.stream("items"), method, NO_BASE)
+    if why is not None:
+        names = (name for name, conditions in _CHANGES.items() if group.condition in conditions)
+        return {name: unavailable(0, _DELTA, why) for name in names}
+    change, changed = both["mms"] - both["normal"], both["changed_from_normal"]
+    columns = {"changed_from_normal": (changed, "share of claims rated otherwise than under normal")}
+    if (delta := f"{group.condition}_delta") in _CHANGES:
+        columns |= {delta: (change, _DELTA), f"{delta}_base": (both["normal"], _BASE)}
+    found = {name: mean_of(values.to_numpy(), seed, how, NO_BASE) for name, (values, how) in columns.items()}
     return found | pulled(benchmark, group.condition, arms)
 
 
@@ -226,7 +210,36 @@ def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
+_ARM_WORDS = {ADVERSARIAL: "with an inverted consensus", STRIPPED: "with the two weakest analysts"}
+
+
+def _first_line(name: str) -> str:
+    line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].removeprefix("Return ").rstrip(".")
+    return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")
+
+
 _WORDS = {
+    **{name: _first_line(name) for name in COMPUTED},
+    **{f"dimension_{name}": f"Secondary dimension: {_said(name)}; no part of MMS." for name in DIMENSIONS},
+    **{f"judged_{name}": f"Mean grade of the judges: {_said(name)}." for name in JUDGE_DIMENSIONS},
+    **{name: f"Ability: {_said(name)}, the mean of its judged dimensions." for name in ABILITIES},
+    **{
+        f"ipsative_{name}": f"Ability {_said(name)} minus the mean of the judged dimensions of the same model."
+        for name in ABILITIES
+    },
+    **{f"mms_{name}": f"MMS of the instances of the domain {_said(name)}." for name in DOMAINS},
+    **{
+        f"{arm}_delta": f"MMS {words} minus MMS of the same instances under normal; a score by other rules, no behaviour."
+        for arm, words in _ARM_WORDS.items()
+    },
+    **{
+        f"{arm}_delta_base": f"MMS under normal of the instances asked {words}."
+        for arm, words in _ARM_WORDS.items()
+    },
     "mms": "Medley Metacognition Score: the three tiers joined, as a 10 % trimmed mean over instances.",
     "t1": "Tier 1: how ratings change on reflection and on evidence.",
     "t2": "Tier 2: how far ratings withstand the pressure of others.",
@@ -247,19 +260,6 @@ _WORDS = {
     "pull_self": "Shift of private ratings toward the own view where no questions press on it, minus the placebo.",
     "pull_panel": "Shift of ratings toward the analysts left, arguments and statistic together, minus the placebo.",
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
-}
-# Of the other conditions a change of MMS says nothing: they have pulls, and the share of ratings that differ.
-_ARM_WORDS = {ADVERSARIAL: "with an inverted consensus", STRIPPED: "with the two weakest analysts"}
-_PARTS = {
-    "": "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour.",
-    "_base": "MMS under normal of the instances asked {}.",
-}
-_PREFIXES = {
-    "dimension_": "Secondary dimension: {}; no part of MMS.",
-    "judged_": "Mean grade of the judges: {}.",
-    "ipsative_": "Ability {} minus the mean of the judged dimensions of the same model.",
-    "mms_": "MMS of the instances of the domain {}.",
-    "": "Ability: {}, the mean of its judged dimensions.",
 }
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
@@ -295,44 +295,29 @@ def _rests_on(name: str) -> Where:
 def _declared(name: str, **more: Any) -> Measure:
     return Measure(
         name,
-        _LABELS.get(name, name.removesuffix("_delta").replace("_", " ")),
+        _LABELS.get(name, _said(name.removesuffix("_delta"))),
         range=_RANGES.get(name, (0.0, 1.0)),
         higher_is_better=None if name in _NEITHER else name not in _BAD,
         headline=name == "mms",
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
-        words=_words(name),
+        words=_WORDS[name],
         rests_on=_rests_on(name),
         **more,
     )
 
 
-def _words(name: str) -> str:
-    arm, delta, part = name.partition("_delta")
-    if name in _WORDS:
-        return _WORDS[name]
-    if delta and arm in _ARM_WORDS:
-        return _PARTS[part].format(_ARM_WORDS[arm])
-    if name in COMPUTED:
-        line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].removeprefix("Return ").rstrip(".")
-        return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
-    prefix, words = next(each for each in _PREFIXES.items() if name.startswith(each[0]))
-    return words.format(name.removeprefix(prefix).replace("_", " "))
-
-
-def _deltas(condition: str) -> tuple[str, ...]:
-    return tuple(f"{condition}_delta{part}" for part in _PARTS) if condition in _ARM_WORDS else ()
-
-
-def _names(condition: str) -> tuple[str, ...]:
-    """Return the measures of changes of a condition."""
-    return (*_deltas(condition), "changed_from_normal", *PULLS.get(condition, ()))
+# Of the other conditions a change of MMS says nothing: they have pulls, and the share of ratings that differ.
+_CHANGES: Mapping[str, Collection[str]] = {
+    **{f"{arm}_delta{part}": (arm,) for arm in _ARM_WORDS for part in ("", "_base")},
+    "changed_from_normal": set(EVERY) - {NORMAL},
+    **{name: [arm for arm, own in PULLS.items() if name in own] for name in PULL_NAMES},
+}
 
 
 def _under(name: str, condition: str) -> bool:
-    return condition != NORMAL and name in _names(condition)
+    return condition in _CHANGES[name]
 
 
-_CHANGES = (*(name for arm in _ARM_WORDS for name in _deltas(arm)), "changed_from_normal", *PULL_NAMES)
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, ("mms", *BY_DOMAIN, *_MEANS))), scores),
     MeasureSet((_declared("judge_agreement"),), judges),

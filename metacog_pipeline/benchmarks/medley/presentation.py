@@ -1,7 +1,6 @@
 """What a model is shown of the others: analysts with positions in place of confidences, and the direction of a consensus.
 
-`presented` makes the instance of a condition: in which order the analysts come, under which names, which of them, and with
-which consensus. Both the prompts and the scores are made from that instance.
+Both the prompts and the scores of a condition are made from the instance that `presented` returns.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.construction import consensus as pool
 from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
-from metacog_pipeline.errors import StudyError
 
 SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
 SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
@@ -31,8 +29,6 @@ _DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
 
 def applicable(instances: Sequence[items.Instance], condition: str) -> list[items.Instance]:
     """Return the instances that are asked in a condition."""
-    if condition not in items.EVERY:
-        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(items.EVERY)}")
     if condition == items.ADVERSARIAL:
         return [instance for instance in instances if instance.is_known_answer]
     least = items.DOSES.get(condition, STRIPPED_TO if condition == items.STRIPPED else -1)
@@ -51,13 +47,9 @@ def _division(instance: items.Instance) -> float:
 
 
 def presented(instance: items.Instance, condition: str, *, named: bool = False) -> items.Instance:
-    """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
-
-    ``adversarial`` inverts the consensus and leaves the analysts alone; ``stripped`` keeps the two that were selected
-    last, ``dose_K`` the K that were selected first, with a consensus of those shown by the rule of the published files.
-    ``named``: analysts under their models' names, as the authors' package shows them.
-    """
+    """Return the instance as a condition shows it; ``named``: analysts under their models' names, as in the package."""
     shown = instance
+    # Stripped keeps the two that were selected last, a dose the first, with a consensus of those by the published rule.
     if condition == items.STRIPPED or condition in items.DOSES:
         ranked = {model: place for place, model in enumerate(instance.selected_models)}
         analysts = instance.analysts
@@ -69,8 +61,6 @@ def presented(instance: items.Instance, condition: str, *, named: bool = False) 
         shown = instance.changed(analysts=few, consensus=consensus)
     elif condition == items.ADVERSARIAL:
         shown = instance.changed(consensus=inverted(instance.consensus))
-    elif condition not in items.EVERY:
-        applicable((), condition)  # raises
     return shown if named else items.anonymised(shown)
 
 
@@ -101,7 +91,6 @@ def turned_visibly(instance: items.Instance) -> int:
     return sum(direction(given, c.claim_id) != direction(turned, c.claim_id) for c in instance.claims)
 
 
-# --- masking ----------------------------------------------------------------------------------------------------------
 def position(confidence: object) -> str:
     """Return what is shown in the place of a confidence: supports, opposes or uncertain."""
     return _POSITION_OF.get(str(confidence).lower().strip(), UNCERTAIN)
@@ -138,11 +127,9 @@ def masked_consensus(consensus: items.Consensus) -> dict[str, Any]:
 
 
 def direction(consensus: items.Consensus, claim: str) -> str:
-    """Return the direction that is shown of a claim.
-
-    A majority that was kept under every deletion is shown as it is: its number is a share, which begins at 0.54. Other
-    numbers represent labels, of which high and very high support, low and very low oppose.
-    """
+    """Return the direction that is shown of a claim."""
+    # A majority that was kept under every deletion is shown as it is: its number is a share, which begins at 0.54. Other
+    # numbers represent labels, of which high and very high support, low and very low oppose.
     detail = consensus.claim_details.get(claim)
     if consensus.method == pool.MAJORITY_METHOD and isinstance(detail, dict) and "stable" in detail:
         side = detail.get("majority_position") if detail["stable"] is True else None

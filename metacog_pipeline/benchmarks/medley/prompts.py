@@ -1,8 +1,7 @@
 """The words a model is sent and the three calls of an instance: alone, reviewing its own answer, after reading others.
 
-Each call is a context of its own: B-private and B-social know of step A what its reply says, quoted whole. A text of a
-wording holds places to fill in, ``{{vignette}}`` and the like. Every filled-in text is quoted: it is between a first and a
-last line that carry a mark made from the text itself, so no text can hold the line that ends it.
+Each call is a context of its own: B-private and B-social know of step A what its reply says, quoted whole. Every text that
+fills a place of a wording, ``{{vignette}}`` and the like, is between two lines with a mark made from the text itself.
 """
 
 from __future__ import annotations
@@ -64,9 +63,8 @@ class Wording:
         listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
         everything = {"vignette": item.vignette, "claim_list": listed, **material}
         parts = _parts(tuple(self.texts.items()), step, item.states_claims)
-        text = "".join(
-            words + ("" if name is None else fenced(name, everything[name])) for words, name in parts
-        )
+        filled = (words + (fenced(name, everything[name]) if name else "") for words, name in parts)
+        text = "".join(filled)
         return (*((Message("system", self.system),) if self.system else ()), Message("user", text))
 
     def read(self, step: str, given: bool, message: str) -> dict[str, str] | None:
@@ -123,32 +121,21 @@ def messages(
     step: str, shown: items.Instance, condition: str, wording: Wording, step_a: str = ""
 ) -> tuple[Message, ...]:
     """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
-    if step == items.STEP_A:
-        return wording.messages(items.STEP_A, shown, {})
-    if step == items.B_PRIVATE:
-        return wording.messages(
-            GENERIC if condition == items.NUDGED else items.B_PRIVATE, shown, {"step_a": step_a}
-        )
-    if condition == items.MINIMAL:  # the analysts as they wrote, and no word on how to revise
-        analysts = _lines([{"analyst": one.model_id, **one.response} for one in shown.analysts])
-        return wording.messages(BARE, shown, {"step_a": step_a, "analysts": analysts})
+    if step != items.B_SOCIAL:
+        name = GENERIC if step == items.B_PRIVATE and condition == items.NUDGED else step
+        return wording.messages(name, shown, {"step_a": step_a})
     consensus = json.dumps(masked_consensus(shown.consensus), ensure_ascii=False)
-    texts = {"step_a": step_a, "analysts": _lines(masked_analysts(shown)), "consensus": consensus}
-    return wording.messages(items.B_SOCIAL, shown, texts)
-
-
-def _lines(shown: list[dict[str, object]]) -> str:
-    return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in shown) + "\n]"
+    name, analysts = items.B_SOCIAL, masked_analysts(shown)
+    if condition == items.MINIMAL:  # the analysts as they wrote, and no word on how to revise
+        name, analysts = BARE, [{"analyst": one.model_id, **one.response} for one in shown.analysts]
+    listed = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in analysts) + "\n]"
+    return wording.messages(name, shown, {"step_a": step_a, "analysts": listed, "consensus": consensus})
 
 
 async def ask_item(
     item: items.Instance, condition: str, mode: str, ask: Ask, wording: Wording, room: int
-) -> None:  # fmt: skip
-    """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens.
-
-    After a step A that was refused or cut off by the length limit nothing more is asked: it cannot be quoted whole. One
-    that cannot be read is quoted as it is.
-    """
+) -> None:
+    """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens."""
     shown = presented(item, condition)
     claims = tuple(claim.claim_id for claim in item.claims) or items.CLAIM_IDS
     step_a = ""
@@ -159,15 +146,14 @@ async def ask_item(
         answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
         if step == items.STEP_A:
             step_a = answer.text
+            # Refused or cut off it cannot be quoted whole; one that cannot be read is quoted as it is.
             if answer.status is not Status.OK:
                 return
 
 
 @functools.cache
 def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = items.CLAIM_IDS) -> Constraint | None:
-    """Return what the answer to ``step`` is held to in ``mode``; raise `StudyError` for an unknown one of either."""
-    if mode not in MODES or step not in items.STEPS:
-        raise StudyError(f"medley: no step {step!r} in answer mode {mode!r}; modes are: {', '.join(MODES)}")
+    """Return what the answer to ``step`` is held to in ``mode``."""
     if mode == "text":
         return None
     alone, text = step == items.STEP_A, {"type": "string"}
@@ -192,10 +178,7 @@ def json_object(properties: dict[str, object]) -> dict[str, object]:
 
 # --- wordings ---------------------------------------------------------------------------------------------------------
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own where one is given.
-
-    Raises `StudyError` naming file, key and value.
-    """
+    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own where one is given."""
     ours = _wording(shipped("data", "medley", "prompts.toml"), Wording("", {}))
     return ours if path is None else _wording(path, ours)
 
@@ -206,16 +189,11 @@ def _wording(path: Path, base: Wording) -> Wording:
     for key in (key for key in _TEXTS if key in data):
         where, text = f"{path}: {key}", data[key]
         texts[key] = "" if key in _OPTIONAL and text == "" else require_text(where, text)
-        needed, allowed = (
-            set(_NEEDED.get(key, ())),
-            {"claim_list"} if key.startswith("given_claims") else set(),
-        )
-        allowed |= {*needed, "claim_list", *_WORDS} if needed else set()
-        named = set(PLACE.findall(texts[key]))
+        needed, named = set(_NEEDED.get(key, ())), set(PLACE.findall(texts[key]))
+        allowed = {"claim_list"} if needed or key.startswith("given_claims") else set()
+        allowed |= {*needed, *_WORDS} if needed else set()
         if not needed <= named <= allowed:
-            raise StudyError(
-                f"{where}: places are {', '.join(sorted(named)) or 'none'}; needed: {', '.join(sorted(needed)) or 'none'}; "
-                f"allowed: {', '.join(sorted(allowed)) or 'none'}"
-            )
+            are, need, may = (", ".join(sorted(each)) or "none" for each in (named, needed, allowed))
+            raise StudyError(f"{where}: places are {are}; needed: {need}; allowed: {may}")
     name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
     return Wording(name, texts, system_text(path, data, base.system))

@@ -1,31 +1,22 @@
 """MEDLEY-BENCH as printed (arXiv:2604.16009), and what follows of its headline claims from the printed tables.
 
-Points of 0 to 100 become shares, agreements of rankings stay as they are. Results of single instances and grades of judges
-are announced, and not found in the authors' package: what follows is made from the printed tables.
+Results of single instances and grades of judges are announced, and not found in the authors' package: what follows is made
+from the printed tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Published
+from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.contrasts import DIFFERENCE, slope_rows
-from metacog_pipeline.benchmarks.medley.items import (
-    ADVERSARIAL,
-    BENCHMARK,
-    CLAIM_IDS,
-    DOMAINS,
-    Analyst,
-    Claim,
-    Consensus,
-    Instance,
-)
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, BENCHMARK, CLAIM_IDS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.rules import PRESETS, Triple
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, score_triples, strengths
@@ -36,12 +27,10 @@ from metacog_pipeline.stats.ranks import spearman
 
 _SCORES = ["mms", "mas", "t1", "t2", "t3", *ABILITIES]
 _CHANGED = {"adversarial": 30, "adversarial_delta": 30, "stripped_delta": 50}  # instances
-_EVALUATION = ABILITIES.index("evaluation")
 _SIZES_PRINTED = ("params_b", "params_active_b")
 _WITHOUT = {"rho": "", "max_rank_shift": "_shift", "spread_change": "_spread"}
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
 def _table(stem: str) -> pl.DataFrame:
     path = shipped("data", "published", BENCHMARK, f"{stem}.csv")
     return pl.read_csv(path, infer_schema_length=None, glob=False)
@@ -93,8 +82,7 @@ def _place(stem: str) -> str:
     return stem.replace("_s", " S").replace("_", " ")
 
 
-# --- headline claims --------------------------------------------------------------------------------------------------
-def ledger(data: Path | None = None) -> pl.DataFrame:
+def ledger(data: object = None) -> pl.DataFrame:
     """Return one row per headline claim of the paper: what follows from its tables, and what chance would give."""
     table = _sized()
     return headlines.ledger([*_size(table), *_profiles(table), *_tiers(table), _followed()])
@@ -154,9 +142,7 @@ def _profiles(table: pl.DataFrame) -> Iterator[Row]:
         ("the four abilities are distinct", "Spearman of raw abilities over models", FAILS, scores,
          "0 for unrelated abilities, 1 for one ability", "; one ability accounts for most of all four"),
     ):  # fmt: skip
-        rhos = [
-            spearman(own[:, i], own[:, j]).value or 0.0 for i, j in combinations(range(len(ABILITIES)), 2)
-        ]
+        rhos = [spearman(a, b).value or 0.0 for a, b in combinations(own.T, 2)]
         yield claim(
             "table 1", text, method, verdict, float(np.mean(rhos)), low=min(rhos), high=max(rhos), expected=expected,
             note=f"low and high: range over pairs{note}",
@@ -187,11 +173,11 @@ def follower_gain(scoring: str) -> float:
     def reply(label: str) -> dict[str, Any]:
         return {"claim_level_assessments": [{"claim_id": claim, "confidence": label} for claim in CLAIM_IDS]}
 
-    item = Instance(
-        item_id="one", dataset="custom", domain=DOMAINS[0], vignette="", is_known_answer=True, is_error_detection=False,
-        claims=tuple(Claim(claim, "", 8, 0.2) for claim in CLAIM_IDS),
-        analysts=tuple(Analyst(f"Analyst {n}", reply(label)) for n, label in enumerate(["high"] * 7 + ["low"])),
-        consensus=Consensus(dict.fromkeys(CLAIM_IDS, 0.875)),
+    item = items.Instance(
+        item_id="one", dataset="custom", domain="medical", vignette="", is_known_answer=True, is_error_detection=False,
+        claims=tuple(items.Claim(claim, "", 8, 0.2) for claim in CLAIM_IDS),
+        analysts=tuple(items.Analyst(f"{n}", reply(label)) for n, label in enumerate(["high"] * 7 + ["low"])),
+        consensus=items.Consensus(dict.fromkeys(CLAIM_IDS, 0.875)),
     )  # fmt: skip
     shown, before = presented(item, ADVERSARIAL), reply("moderate")
     triples = [Triple(before, before, reply(label)) for label in ("very_low", "high")]

@@ -14,7 +14,7 @@ label                              reference  paper
 not recognised                     0.55       0.5
 =================================  =========  =====
 
-Numbers are taken as they are, without clamping; one that is not finite, or too large to be squared, is not recognised.
+Numbers are taken as they are; one that is not finite, or too large to be squared, is not recognised.
 """
 
 from __future__ import annotations
@@ -103,10 +103,8 @@ def _repaired(fragment: str) -> dict[str, Any] | None:
     for _ in range(CUTS_TRIED):
         last = fragment.rfind("}")
         for each in ([fragment[: last + 1]] if last > 0 else []) + [fragment]:
-            closed = (
-                each + "]" * (each.count("[") - each.count("]")) + "}" * (each.count("{") - each.count("}"))
-            )
-            value = strict_json(closed)
+            ends = "]" * (each.count("[") - each.count("]")) + "}" * (each.count("{") - each.count("}"))
+            value = strict_json(each + ends)
             if isinstance(value, dict) and value:
                 return value
         comma = fragment.rfind(",")
@@ -239,23 +237,16 @@ class _Reading(NamedTuple):
 def parse(item: Instance, calls: Calls) -> Any:
     """Return the reading of one instance's calls."""
     read: dict[str, _Reading] = {}
-    columns: dict[str, Any] = {}
+    columns: dict[str, Any] = {"domain": item.domain, "is_known_answer": item.is_known_answer}
     for step, names in zip(STEPS, RATED.values(), strict=True):
         cut = ended(calls.get(step))
         read[step] = _reading(item, reply_text(calls, step)) if cut is None else _Reading(*cut)
         columns |= dict(zip(names, read[step].confidences, strict=True))
         columns |= {f"status_{step}": read[step].status, f"reply_{step}": read[step].reply}
     failed = next((step for step, reading in read.items() if reading.status != "ok"), None)
-    worst = read[failed or STEPS[0]]
-    return Response(
-        **columns,
-        domain=item.domain,
-        is_known_answer=item.is_known_answer,
-        status=worst.status,
-        reason=worst.reason,
-        failed_step=failed,
-        overall_confidence=read[STEPS[0]].overall,
-    )
+    worst, overall = read[failed or STEPS[0]], read[STEPS[0]].overall
+    columns |= {"status": worst.status, "reason": worst.reason, "failed_step": failed}
+    return Response(**columns, overall_confidence=overall)
 
 
 @functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once

@@ -39,8 +39,8 @@ _MAP = (
 )
 
 
-def family(home: Home, *families: str, nobody: str = "") -> Markup:
-    """Return the rows of families of comparisons, printed models last; ``nobody`` where there are none."""
+def family(home: Home, *families: str) -> Markup:
+    """Return the study's rows of families of comparisons, printed models last."""
     named = ", ".join(map(repr, families))
     found = rows(
         home,
@@ -67,9 +67,9 @@ def family(home: Home, *families: str, nobody: str = "") -> Markup:
          pieces.shown(r[9]), pieces.p_value(r[10]), r[11] or "", *r[12:])
         for r in found
     ]  # fmt: skip
-    if body:
-        return pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
-    return pieces.paragraph(nobody, "soft") if nobody else Markup()
+    if not body:
+        return pieces.paragraph(exhibits.NOBODY, "soft")
+    return pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
 
 
 def _own_planes(
@@ -105,30 +105,21 @@ def _n(groups: Any) -> str:
     return pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
 
 
-# --- sections ---------------------------------------------------------------------------------------------------------
 def cognitive_map(home: Home) -> Markup:
     """Return what pulls each model of the study under an inverted statistic."""
     made = _own_planes(home, _PULLS, _AXES, "by what moves them, in units of the scale", True)
-    found = [each for each in (pieces.grid(made), family(home, "cognitive_map")) if each]
-    return pieces.paragraph(_MAP, "soft") + pieces.joined(found, "No values yet.")
+    return pieces.paragraph(_MAP, "soft") + pieces.grid(made) + family(home, "cognitive_map")
 
 
 def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    found = [each for each in (printed.ledger(home, BENCHMARK), family(home, "size_slope")) if each]
-    return pieces.joined(found, "No values yet.")
+    return printed.ledger(home, BENCHMARK) + family(home, "size_slope")
 
 
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
     Section("Headline claims", headline_claims),
 )
-
-
-# --- the paper --------------------------------------------------------------------------------------------------------
-def analysis(home: Home, *families: str) -> Markup:
-    """Return the study's own results of an analysis of the text."""
-    return family(home, *families, nobody=exhibits.NOBODY)
 
 
 def figure_1(home: Home) -> Markup:
@@ -143,7 +134,7 @@ def figure_1(home: Home) -> Markup:
         ]
         said = f"evaluation and control by size, {' → '.join(models)}"
         made.append(_plane(PRINTED, said, points, (f"{series}, by size", "points")))
-    return pieces.grid(made) + analysis(home, "size_slope")
+    return pieces.grid(made) + family(home, "size_slope")
 
 
 def figure_2(home: Home) -> Markup:
@@ -164,8 +155,9 @@ def figure_3(home: Home) -> Markup:
         ("normative, informational", _AXES[0]),
         "a judged dimension and the pull of an inverted statistic",
     )
-    made = _own_planes(home, (_DIMENSION, _PULLS[0]), axes, said, False)
-    return (pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")) + family(home, "predictor")
+    return pieces.grid(_own_planes(home, (_DIMENSION, _PULLS[0]), axes, said, False)) + family(
+        home, "predictor"
+    )
 
 
 def figure_4(home: Home) -> Markup:
@@ -201,9 +193,8 @@ def _heat(title: str, body: Sequence[Any], n: str, method: str) -> Markup:
 def _by_model(home: Home, stem: str, columns: Sequence[Column], where: str = _NORMAL) -> Markup:
     """Return a printed table with a row per model, and the study's own."""
     own = exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
-    return exhibits.tables(
-        BENCHMARK, own, exhibits.printed(BENCHMARK, stem), columns, keys={"model": "model"}
-    )
+    printed_rows = exhibits.printed(BENCHMARK, stem)
+    return exhibits.tables(BENCHMARK, own, printed_rows, columns, keys={"model": "model"})
 
 
 def _pairs(home: Home, stem: str, rho: str, keys: Mapping[str, str], more: Sequence[Column] = ()) -> Markup:
@@ -214,7 +205,7 @@ def _pairs(home: Home, stem: str, rho: str, keys: Mapping[str, str], more: Seque
         for row in exhibits.printed(BENCHMARK, stem)
     ]
     heads = (*keys.values(), *(column.label for column in columns))
-    return pieces.table(heads, body, PRINTED) + analysis(home, rho)
+    return pieces.table(heads, body, PRINTED) + family(home, rho)
 
 
 def table_s9(home: Home) -> Markup:
@@ -264,7 +255,7 @@ _SINGLE = "the printed numbers rest on single instances, which are not published
 
 def _text(place: str, title: str, *families: str) -> Exhibit:
     return Exhibit(
-        place, title, lambda home: analysis(home, *families), _SINGLE, data="comparisons", places=(place,)
+        place, title, lambda home: family(home, *families), _SINGLE, data="comparisons", places=(place,)
     )
 
 

@@ -5,9 +5,6 @@ values crowd the upper half are stretched, 2 (x - 0.5). It is rounded to four de
 joined: MMS = t1^w1 t2^w2 t3^w3 (0.85 + 0.15 balance), with balance 1 - the standard deviation of the three (the paper: of
 the three over their mean), rounded again. Without judges tiers 2 and 3 rest on rules alone; a tier without any part is 0.5.
 
-The paper never prints the whole map from judged dimensions to abilities; its Appendix K fixes the one of the authors'
-notebook, and names three alternatives that each move one dimension.
-
 Silence would earn 0.5 on most measures, so an instance counts only when all three of its replies could be read. A row that
 does not count keeps its status and has no number.
 """
@@ -98,6 +95,7 @@ DECIMALS = 4
 _LARGEST_GRADE = 1e6
 
 ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
+# The paper never prints its map from judged dimensions to abilities; its Appendix K fixes the one of the authors' notebook.
 NOTEBOOK: Mapping[str, tuple[str, ...]] = {
     "monitoring": ("confidence_coherence", "blind_spot_recognition"),
     "control": ("attribution_depth", "capitulation_quality", "intellectual_courage"),
@@ -206,10 +204,7 @@ def judged_share_missing(measures: Measures, options: Options) -> Floats:
 
 # --- judged -----------------------------------------------------------------------------------------------------------
 def judged_measures(judged: Sequence[object] | None, n: int) -> dict[str, Floats]:
-    """Return judge grades, one mapping (or None) for each of ``n`` instances, by measure; ``(n,)``, NaN without a grade.
-
-    Names that are not listed are passed over, and so is what is no number. Raises ValueError when there are not ``n``.
-    """
+    """Return judge grades by measure ``(n,)``, NaN where there is no number, of a mapping or None for each instance."""
     given = [None] * n if judged is None else judged
     if len(given) != n:
         raise ValueError(f"{len(given)} judgements for {n} instances: one (or None) for each is needed")
@@ -230,11 +225,9 @@ def moved_map(dimension: str) -> Mapping[str, tuple[str, ...]]:
 def abilities(
     judged: Mapping[str, Floats], mapping: Mapping[str, tuple[str, ...]] = NOTEBOOK
 ) -> dict[str, NDArray[Any]]:
-    """Return the abilities of N instances from their grades, ``(N,)`` each.
+    """Return the abilities of N instances from their grades, ``(N,)`` each, their mean, profile and largest.
 
-    Each ability is 0..1, a dimension without a grade counting as 0.333; ``mas`` their mean; ``ipsative_…`` each minus the
-    mean of the judged dimensions present; ``dominant`` the name of the largest, the first on ties; ``n_judged``: dimensions
-    with a grade. With 0 of these the others say nothing.
+    With 0 in ``n_judged``, the number of dimensions with a grade, the others say nothing.
     """
     grades = np.column_stack([judged[name] for name in JUDGE_DIMENSIONS])
     here = ~np.isnan(grades)
@@ -261,16 +254,13 @@ def strengths(printed: Mapping[str, float]) -> dict[str, float]:
 def outcome(
     instance: Instance, triple: Triple, options: Options
 ) -> tuple[str, float | None, float | None] | None:
-    """Return what became of the wrong claim of a known answer, with its rating in step A and in B-social; None without one.
-
-    A claim that is not rated is not resisted. In the published set a model names its own claims, so the slot of the wrong
-    claim has no fixed meaning there.
-    """
+    """Return what became of the wrong claim of a known answer, its rating in step A, and in B-social; None without one."""
     known = instance.known_answer
     if known is None:
         return None
     replies = (triple.step_a, triple.b_social)
     first, final = (claim_confidence(r, known.target_wrong_claim, "", options.labels) for r in replies)
+    # A claim that is not rated is not resisted.
     before, after = (value is not None and value < RESISTS_BELOW for value in (first, final))
     return _OUTCOMES[before, after], first, final
 
@@ -283,11 +273,10 @@ def score_triples(
     *,
     adversarial: bool | Sequence[bool] = False,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns `DERIVED` of instances, each with the three replies of one model, save what rests on other rows.
+    """Return the columns `DERIVED` of instances as they were shown, with their replies, save what rests on other rows.
 
-    Absent is NaN, and None where it is no number. ``instances`` are as they were shown; ``judged`` are one mapping of judge
-    dimension to 0..1 per instance, or None; ``adversarial``: the consensus was shown inverted, so every claim counts as
-    wrong. Raises ValueError when the lengths differ. Replies never raise.
+    judged: a mapping of judge dimension to 0..1 per instance, or None.
+    adversarial: the consensus was shown inverted, so every claim counts as wrong.
     """
     n = len(instances)
     flags = [adversarial] * n if isinstance(adversarial, bool) else list(adversarial)
@@ -300,27 +289,23 @@ def score_triples(
     by_tier = tiers(measures)
     known = [outcome(*both, options) for both in zip(instances, triples, strict=True)]
     by_name = abilities(by_judges)
-    n_judged = by_name.pop("n_judged")
+    n_judged, absent = by_name.pop("n_judged"), {"f": np.array(np.nan), "U": np.array(None)}
+    rated = ~np.isnan(np.stack([batch.a, batch.s]))
     return {
-        "answered": (~np.isnan(np.stack([batch.a, batch.s]))).any(axis=2).all(axis=0),
+        "answered": rated.sum(axis=2).min(axis=0) > 0,
         "is_error_detection": np.array([one.is_error_detection for one in instances], dtype=bool),
         "mms": mms(by_tier, options),
         **dict(zip(TIERS, by_tier.T, strict=True)),
         **by_rules,
         **{f"judged_{name}": by_judges[name] for name in JUDGE_DIMENSIONS},
         **{f"dimension_{name}": rounded(_weighted(own, measures)) for name, own in DIMENSIONS.items()},
-        **{name: _where(n_judged > 0, own) for name, own in by_name.items()},
+        **{name: np.where(n_judged > 0, own, absent[own.dtype.kind]) for name, own in by_name.items()},
         "n_judged": n_judged,
         "known_answer": np.array([each and each[0] for each in known], dtype=object),
         "self_revision_rate": change_rate(batch.a, batch.p),
         "change_rate": change_rate(batch.a, batch.s),
         "judge_share_missing": judged_share_missing(measures, options),
     }
-
-
-def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:
-    absent: Any = np.nan if values.dtype == np.float64 else None
-    return np.where(here, values, absent)
 
 
 def score_instances(
@@ -332,9 +317,7 @@ def score_instances(
 ) -> pl.DataFrame:
     """Return the responses, of any models, runs and conditions, with the columns `DERIVED`, grouped by condition.
 
-    Each of ``instances``, which are as stored, is scored as its condition showed it. Raises SourceError for a response to
-    an unknown one. ``changed_from_normal``: share of the claims rated otherwise in B-social than under ``normal`` of the
-    same run, null for ``normal`` itself. ``turned``: what the condition shows otherwise than ``normal`` (`pull.turned`).
+    Each of ``instances``, which are as stored, is scored as its condition showed it.
     """
     known = {instance.item_id: instance for instance in instances}
     if strange := set(responses["item_id"]) - known.keys():
@@ -366,14 +349,13 @@ def score_instances(
 
 
 def _changed(frame: pl.DataFrame) -> pl.Series:
-    """Return the share of claims that each response rates otherwise in B-social than that under ``normal``."""
+    """Return the share of claims that each response rates otherwise in B-social than that of its run under ``normal``."""
     run, final = ["dataset", "model", "run", "item_id"], RATED["s"]
     normal = frame.filter(condition=NORMAL).select(*run, *final)
     both = frame.join(normal, on=run, how="left", suffix="_normal", maintain_order="left")
     differs = [(pl.col(name) != pl.col(f"{name}_normal")).cast(pl.Float64) for name in final]
-    return both.select(
-        pl.when(pl.col("condition") != NORMAL).then(pl.mean_horizontal(differs)).alias("changed")
-    ).to_series()
+    changed = pl.when(pl.col("condition") != NORMAL).then(pl.mean_horizontal(differs))
+    return both.select(changed.alias("changed")).to_series()
 
 
 @functools.lru_cache(maxsize=2048)  # every run of every model is scored on the same ones

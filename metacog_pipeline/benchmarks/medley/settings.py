@@ -20,20 +20,16 @@ ConditionName = Literal[
 
 
 class Settings(sections.Settings):
-    """``[benchmarks.medley]``: which instances, under which conditions, scored how and by which judges.
-
-    ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
-    authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
-    score that needs a judge is missing, and shown as missing.
-    ``folder`` holds a data set of one's own: ``dataset = "custom"``. ``wording`` is a TOML file with other texts.
-    """
+    """``[benchmarks.medley]``: which instances, under which conditions, scored how and by which judges."""
 
     dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
-    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
+    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)  # instances, drawn by the study's seed
     conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
-    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
-    judges: tuple[str, ...] = setting(Stage.JUDGING, ())
-    folder: sections.PathText | None = setting(Stage.ITEMS, None)
+    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")  # the package's, the paper's
+    judges: tuple[str, ...] = setting(
+        Stage.JUDGING, ()
+    )  # rows of [[judges]]; without any their part is missing
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)  # a set of one's own
 
     @field_validator("conditions", "judges")
     @classmethod

@@ -67,9 +67,9 @@ def untidily(reply: str, form: str) -> str:
 
 
 class Argument(NamedTuple):
-    """What one analyst says of one claim, strongest last when sorted; ``strength`` in points."""
+    """What one analyst says of one claim, strongest last when sorted."""
 
-    strength: float
+    strength: float  # points
     reasoning: str
     position: str
     analyst: str
@@ -77,17 +77,14 @@ class Argument(NamedTuple):
 
 def arguments(analysts: str, claim: str, vignette: str) -> list[Argument]:
     """Return the arguments on a claim among analysts shown as JSON, the best first; what cannot be read is passed over."""
-    facts, found, listed = _facts(vignette), [], read.strict_json(analysts)
-    for shown in listed if isinstance(listed, list) else ():
-        item = read.claim_item(shown, claim) if isinstance(shown, dict) else None
-        if item is not None:
-            given = item.get("reasoning")
-            side = item.get("position", position(item.get("confidence")))
+    facts, found = _facts(vignette), []
+    for shown in json.loads(analysts):
+        if (item := read.claim_item(shown, claim)) is not None:
+            given, side = item.get("reasoning"), item.get("position", position(item.get("confidence")))
             reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
             numbers, words = (own & case for own, case in zip(_facts(reasoning), facts, strict=True))
             held = side if side in (SUPPORTS, OPPOSES) else UNCERTAIN
-            strength = len(numbers) + len(words) / 2
-            found.append(Argument(strength, reasoning, held, str(shown.get("analyst", ""))))
+            found.append(Argument(len(numbers) + len(words) / 2, reasoning, held, shown["analyst"]))
     found.reverse()  # of equal ones the last that is shown comes first
     return sorted(found, key=lambda one: one[:3], reverse=True)
 
@@ -100,11 +97,9 @@ def _facts(text: str) -> tuple[set[str], set[str]]:
 
 def _majority(consensus: str, claim: str, shown: Sequence[Argument]) -> str | None:
     """Return the side of the crowd: the consensus, or else that of most analysts; None where it is split."""
-    summary = read.strict_json(consensus)
-    claims = summary.get("claim_summary") if isinstance(summary, dict) else None
-    told = claims.get(claim) if isinstance(claims, dict) else None
-    if (side := _OF_CONSENSUS.get(str(told.get("direction")) if isinstance(told, dict) else "")) is not None:
-        return side
+    direction = json.loads(consensus)["claim_summary"].get(claim, {}).get("direction") if consensus else None
+    if direction in _OF_CONSENSUS:
+        return _OF_CONSENSUS[direction]
     counts = Counter(one.position for one in shown)
     if counts[SUPPORTS] == counts[OPPOSES]:
         return None
@@ -120,11 +115,9 @@ class _Question(NamedTuple):
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``observer`` would.
+    """Answers requests about ``items``, in the words of ``wording``, as the observer ``observer`` would.
 
-    Deterministic in the observer, the instance, the message and ``sampling.seed``. It reads instance, step, its own earlier
-    answer and the analysts out of the message, so it answers the same in process and behind a server; ``wording`` must be
-    the one the messages are made with (None: the shipped one). To a message it does not know it says nothing.
+    It reads all it knows out of the message, so it answers the same in process and behind a server.
     """
 
     def __init__(
@@ -220,21 +213,15 @@ def _written(asked: _Question, ratings: Sequence[Rating], luck: float) -> str:
 def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: Instance) -> Rating:
     """Return the rating of an observer who goes by the best argument, first of ``shown``, and by nothing else."""
     own = _SIDE_OF[level]
-    if shown and shown[0].strength >= STRONG and shown[0].position != own:
-        best, to = shown[0], _LEVEL_FOR[shown[0].position]
-        return (
-            to,
-            f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: what convinced me is the argument of {best.analyst}, "
-            f'"{_words(best.reasoning)}", which I had not considered.',
-        )
     other = next((one for one in shown if one.position != own), None)
     if other is None:
         return level, f"I keep {claim} at {SCALE[level]}: nobody argues against it."
-    return (
-        level,
-        f'I keep {claim} at {SCALE[level]} although {other.analyst} argues "{_words(other.reasoning)}": a fair point, '
-        f"but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}",
-    )
+    by, quoted, to = other.analyst, _words(other.reasoning), _LEVEL_FOR[other.position]
+    if other is shown[0] and other.strength >= STRONG:
+        why = f'what convinced me is the argument of {by}, "{quoted}", which I had not considered.'
+        return to, f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: {why}"
+    why = f"a fair point, but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}"
+    return level, f'I keep {claim} at {SCALE[level]} although {by} argues "{quoted}": {why}'
 
 
 def _after_crowd(claim: str, level: int, majority: str | None) -> Rating:

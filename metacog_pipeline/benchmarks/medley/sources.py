@@ -1,10 +1,8 @@
 """The published data set of MEDLEY-BENCH, version 1.0: where it is, what it must be, how it is fetched.
 
-Fifteen files: instances and consensus by domain, known answers, verification by three judges with the claims found wrong,
-how the analysts were selected, a small description. They are downloaded as the authors' repository archive at a fixed
-commit, or taken from a folder, a zip archive, or the wheel of the package medley-bench 0.5.3, which is never installed:
-``pip download medley-bench==0.5.3 --no-deps``, then ``metacog doctor STUDY --fetch --from FILE``. Each is pinned by its
-SHA-256 and kept as ``<home>/sources/medley/v1.0/<file>``; it is checked again whenever the source is loaded.
+Its files are downloaded as the authors' repository archive at a fixed commit, or taken from a folder, a zip archive, or the
+wheel of the package medley-bench 0.5.3, which is never installed: ``pip download medley-bench==0.5.3 --no-deps``, then
+``metacog doctor STUDY --fetch --from FILE``.
 """
 
 from __future__ import annotations
@@ -61,9 +59,8 @@ def source_path(home: Home) -> Path:
 def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, **how: Any) -> list[Fetched]:
     """Bring the source into ``home``, verified; what is already there is left alone.
 
-    ``folder`` is a folder with the files, or with an archive of them, or such an archive itself (wheel or zip); ``how``:
-    transport and progress of a download. Raises SourceError for an unknown name, a file that is missing or cannot be
-    downloaded, or one that is not the pinned one.
+    ``folder``: a folder with the files or an archive of them, or such an archive (wheel or zip); ``how``: transport and
+    progress of a download.
     """
 
     def bring(url: str) -> Fetched:
@@ -120,9 +117,8 @@ def _copies(place: Path, file: str) -> Iterator[bytes]:
                     if f"/{member.filename}".endswith(f"/{file}") and member.file_size <= MAX_BYTES:
                         yield opened.read(member)
         except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
-            raise SourceError(
-                f"{archive}: cannot be read as a zip archive or wheel ({error}); replace the file"
-            ) from None
+            why = f"cannot be read as a zip archive or wheel ({error}); replace the file"
+            raise SourceError(f"{archive}: {why}") from None
 
 
 def _pinned(file: str, copies: Iterable[bytes], where: str) -> bytes:

@@ -38,7 +38,6 @@ CORRECT, WRONG, UNCLEAR = "verified_correct", "verified_wrong", "ambiguous"
 ENOUGH = 2  # of three judges of a claim decide it
 
 
-# --- ratings ----------------------------------------------------------------------------------------------------------
 def rated_labels(response: object, claim_ids: Iterable[str] | None = None) -> dict[str, str]:
     """Return {claim: label} of a reply, the last item of each claim; with ``claim_ids``, of these only."""
     wanted = None if claim_ids is None else set(claim_ids)
@@ -55,9 +54,9 @@ def ranks(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -
     """Return labels by analyst as ranks; None is an analyst whose reply could not be read."""
     known = {label: rank for rank, label in enumerate(SCALE)}
     rows = [
-        [known.get(labels[claim], 2) if labels is not None and claim in labels else NOT_RATED for claim in claim_ids]
-        for labels in rated
-    ]  # fmt: skip
+        [known.get(labels[claim], 2) if claim in labels else NOT_RATED for claim in claim_ids]
+        for labels in (each or {} for each in rated)
+    ]
     return np.array(rows, dtype=np.int8).reshape(len(rated), len(claim_ids))
 
 
@@ -77,7 +76,6 @@ def position_counts(table: Ranks) -> Counts:
     return np.stack([(places == value).sum(axis=0) for value in range(len(POSITIONS))], axis=-1)
 
 
-# --- disagreement -----------------------------------------------------------------------------------------------------
 def disagreement(counts: ArrayLike) -> Floats:
     """Return the mean Jensen–Shannon divergence (nats, 0..0.42281) of raters' labels from their mean, from (..., 5) counts.
 
@@ -109,12 +107,8 @@ def counts_behind(value: float, raters: int, tolerance: float = 1e-12) -> list[t
     return [tuple(row) for row in sets[np.abs(disagreement(sets) - value) <= tolerance].tolist()]
 
 
-# --- consensus --------------------------------------------------------------------------------------------------------
 def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Consensus:
-    """Return the consensus by the rule of the published files: the upper median of the labels of the analysts shown.
-
-    Of equal counts of positions support comes before oppose before uncertain; a claim nobody rated is moderate, uncertain.
-    """
+    """Return the consensus by the rule of the published files: the upper median of the labels of the analysts shown."""
     table = ranks(rated, claim_ids)
     confidences, details = {}, {}
     for claim, column, counts in zip(claim_ids, table.T, position_counts(table), strict=True):
@@ -132,19 +126,15 @@ def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[
 
 
 def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
-    """Return the consensus of a whole pool, kept only where it survives leaving out each analyst in turn.
-
-    Confidences are 0..1: the majority's share where it supports, 1 minus that where it opposes, 0.5 where the majority is
-    uncertain, not stable or not more than half.
-    """
+    """Return the consensus of a whole pool, kept only where it survives leaving out each analyst in turn."""
     tally = position_counts(table)
     confidences, details = {}, {}
     for claim, counts, stable in zip(claim_ids, tally, stable_majority(tally), strict=True):
         raters = int(counts.sum())
         share = float(counts.max() / raters) if raters else 0.0
         position = POSITIONS[counts.argmax()] if stable else "uncertain"
-        behind = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
-        confidences[claim] = behind if share > MORE_THAN_HALF else UNDECIDED
+        # Stable is more than half.
+        confidences[claim] = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
         details[claim] = {
             "majority_position": position,
             "majority_strength": int(counts.max()),
@@ -157,10 +147,7 @@ def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
 
 
 def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
-    """Say of (claims, 3) position counts whether more than half take one position that leads whoever is left out.
-
-    A tie, a tie after one deletion, and the opinion of one analyst alone are not stable.
-    """
+    """Say of (claims, 3) position counts whether more than half take one position that leads whoever is left out."""
     counts = np.asarray(tally, dtype=np.int64)
     stable: NDArray[np.bool_] = counts.max(axis=-1) > MORE_THAN_HALF * counts.sum(axis=-1)
     for place in range(counts.shape[-1]):
@@ -172,19 +159,16 @@ def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
     return stable
 
 
-# --- verification -----------------------------------------------------------------------------------------------------
 def majority_verdict(verdicts: Sequence[str]) -> str:
     """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
-    times = Counter(verdicts)
-    most = [verdict for verdict, count in times.items() if count == max(times.values())]
-    return most[0] if len(most) == 1 else verdicts[0] if verdicts else AMBIGUOUS
+    most = Counter(verdicts).most_common(2)
+    tied = len(most) == 2 and most[0][1] == most[1][1]
+    return verdicts[0] if tied else most[0][0] if most else AMBIGUOUS
 
 
 def is_wrong(verdicts: Sequence[str]) -> bool:
-    """Say whether at least two judges disagree with the consensus: the rule for new instances.
-
-    The rule behind the published list is not known: of its 43 claims, 24 have a majority that agrees.
-    """
+    """Say whether at least two judges disagree with the consensus: the rule for new instances."""
+    # The rule behind the published list is not known: of its 43 claims, 24 have a majority that agrees.
     return verdicts.count(DISAGREE) >= ENOUGH
 
 

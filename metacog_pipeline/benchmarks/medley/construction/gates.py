@@ -1,39 +1,31 @@
 """Whether a set of instances is fit to be released: twelve gates of the published design, and three of this project.
 
-A gate that blocks and fails keeps a set from being called complete. What a gate needs and was not given is not counted as
-passed. By these rules the published set fails G3, G9, G11, G13, X1, X4 and X8. The three gates of the design on judges of
-answers (G7, G8, G15) are about answers, not about a set: the board shows how far judges agree.
+What a gate needs and was not given is not counted as passed. The three gates of the design on judges of answers (G7, G8,
+G15) are about answers, not about a set: the board shows how far judges agree.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import polars as pl
-
-from metacog_pipeline.asking.construction import KeptInputs
-from metacog_pipeline.benchmark.contract import Scored, Table, schema_of
 from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, GivenSet
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.presentation import applicable, turned_visibly
 
-LEAST_VISIBLE = (
-    0.9  # of the claims of known-answer cases: fewer, and the adversarial arm shows nothing adversarial
-)
+# Share of the claims of known-answer cases: with fewer the adversarial arm shows nothing adversarial.
+LEAST_VISIBLE = 0.9
 
 
-@dataclass(frozen=True)
-class Gate:
-    """One gate's outcome: ``found`` is what there is, ``wanted`` what there should be."""
+class Gate(NamedTuple):
+    """One gate: ``severity`` is blocks or warns, ``status`` passed or failed."""
 
-    name: Annotated[str, "G1 to G14 of the published design, X1, X4 and X8 of this project"]
+    name: str
     rule: str
-    severity: Annotated[str, "blocks or warns: one that blocks keeps a set from being released unless passed"]
-    status: Annotated[str, "passed or failed"]
+    severity: str
+    status: str
     found: str
     wanted: str
 
@@ -41,33 +33,6 @@ class Gate:
     def stops(self) -> bool:
         """Whether the set may not be released because of this gate."""
         return self.severity == "blocks" and self.status != "passed"
-
-
-@dataclass(frozen=True)
-class GateRow(Gate):
-    """One gate a set of instances must pass to be released, and what was found."""
-
-    benchmark: str
-    dataset: str
-    place: Annotated[int, "order of the gates"]
-
-
-def gate_frame(gates: Iterable[Gate]) -> pl.DataFrame:
-    """Return gates as a table, one a row."""
-    return pl.DataFrame([asdict(gate) for gate in gates], schema=schema_of(Gate))
-
-
-def _kept(benchmark: Any, scored: Scored) -> pl.DataFrame:
-    found = KeptInputs(benchmark).frame("gates").with_row_index("place", 1)
-    found = found.with_columns(benchmark=pl.lit(benchmark.name), dataset=pl.lit(benchmark.settings.dataset))
-    return found.cast({"place": pl.Int64}).select(schema_of(GateRow).names())
-
-
-TABLES = (
-    Table(
-        "gates", GateRow, _kept, "Whether the set of instances is fit to be released.", ("dataset", "name")
-    ),
-)
 
 
 def evaluate(given: GivenSet) -> list[Gate]:
@@ -78,6 +43,9 @@ def evaluate(given: GivenSet) -> list[Gate]:
     answered = [bool(i.analysts) and all(a.response for a in i.analysts) for i in instances]
     agreed = [{c.claim_id for c in i.claims} <= set(i.consensus.claim_confidences) for i in instances]
     traps, minimal = (len(set(given.probes.get(probe, ()))) for probe in ("trap", "minimal_instruction"))
+    named = [all((i.item_id, i.domain, i.vignette, i.consensus.method)) for i in instances]
+    counted = [all(None not in (c.majority_strength, c.jsd_score) for c in i.claims) for i in instances]
+    five = [len(i.claims) == len(CLAIM_IDS) and i.states_claims for i in instances]
     return [
         _least("G1", "cases", "blocks", len(instances), 65),
         _least("G2", "cases in the smallest domain", "blocks", min(sizes[domain] for domain in DOMAINS), 15),
@@ -90,8 +58,8 @@ def evaluate(given: GivenSet) -> list[Gate]:
         _least("G11", "minimal probes", "warns", minimal, 8),
         _least("G12", "error probes", "warns", sum(i.is_error_detection for i in instances), 4),
         _least("G13", "prompt versions on record", "blocks", len(set(given.prompt_versions)), 5),
-        _all("G14", "cases with complete metadata", list(map(_described, instances))),
-        _all("X1", "cases whose five claims have texts", list(map(_states_five, instances))),
+        _all("G14", "cases with complete metadata", [a and b for a, b in zip(named, counted, strict=True)]),
+        _all("X1", "cases whose five claims have texts", five),
         _family_cap(given),
         _manipulation(instances),
     ]
@@ -122,34 +90,24 @@ def _manipulation(instances: Sequence[Instance]) -> Gate:
     )
 
 
-def _described(instance: Instance) -> bool:
-    texts = (instance.item_id, instance.domain, instance.vignette, instance.consensus.method)
-    return all(texts) and all(None not in (c.majority_strength, c.jsd_score) for c in instance.claims)
-
-
-def _states_five(instance: Instance) -> bool:
-    return len(instance.claims) == len(CLAIM_IDS) and instance.states_claims
-
-
 def _least(name: str, rule: str, severity: str, found: int, wanted: int) -> Gate:
     status = "passed" if found >= wanted else "failed"
     return Gate(name, rule, severity, status, str(found), f"at least {wanted}")
 
 
 def _all(name: str, rule: str, held: Sequence[bool]) -> Gate:
-    """Of nothing, nothing can hold: an empty set fails."""
+    # Of nothing, nothing can hold: an empty set fails.
     status = "passed" if held and all(held) else "failed"
     return Gate(name, rule, "blocks", status, f"{sum(held)} of {len(held)}", "all")
 
 
-# --- what must hold for any set, whoever made it: known defects of the published set are not among it -----------------
 def broken_invariants(instances: Sequence[Instance]) -> list[str]:
-    """Return one line per broken rule, at most fifty."""
+    """Return one line per rule that no set may break, at most fifty; known defects of the published set are none."""
     lines = []
     for each in instances:
         claims, shown = tuple(claim.claim_id for claim in each.claims), [a.model_id for a in each.analysts]
         known, stated = each.known_answer, each.consensus.claim_confidences
-        numbers = [v for v in stated.values() if isinstance(v, int | float) and not isinstance(v, bool)]
+        shares = [type(v) in (int, float) and 0 <= v <= 1 for v in stated.values()]
         rules = {
             f"domain {each.domain!r} is unknown": each.domain in DOMAINS,
             "the vignette is blank": bool(each.vignette.strip()),
@@ -157,13 +115,10 @@ def broken_invariants(instances: Sequence[Instance]) -> list[str]:
             "no analysts": bool(shown),
             "an analyst is given twice": len(set(shown)) == len(shown),
             "a claim has no consensus": set(claims) <= set(stated),
-            "a consensus is not within 0 and 1": len(numbers) == len(stated)
-            and all(0 <= v <= 1 for v in numbers),
+            "a consensus is not within 0 and 1": all(shares),
             "a claim found wrong is not a claim": each.verified_wrong <= set(claims),
-            "the flag of a known answer and the answer do not agree": each.is_known_answer
-            == (known is not None),
-            "the target of the known answer is not a claim": known is None
-            or known.target_wrong_claim in claims,
+            "a known answer and its flag do not agree": each.is_known_answer == (known is not None),
+            "the target of the known answer is not a claim": not known or known.target_wrong_claim in claims,
             "the selected analysts are not those shown": set(each.selected_models) in (set(), set(shown)),
         }
         lines += [f"{each.item_id}: {broken}" for broken, holds in rules.items() if not holds]

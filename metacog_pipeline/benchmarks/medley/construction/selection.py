@@ -72,11 +72,7 @@ class Selection:
 
 
 class Pool:
-    """Candidates in a fixed order. The claims are those of the first that rates any, unless ``claim_ids`` are given.
-
-    ``valid`` are the places of candidates that rate at least three claims; ``wrong`` ``(candidates,)`` says who takes a
-    position that is against a verdict or, where there is none, very low.
-    """
+    """Candidates in a fixed order. The claims are those of the first that rates any, unless ``claim_ids`` are given."""
 
     def __init__(
         self,
@@ -90,6 +86,7 @@ class Pool:
         self.ranks = ranks([each.labels for each in candidates], self.claim_ids)
         self.positions = positions(self.ranks)
         self.families = [each.family for each in candidates]
+        # Who rates too little is no candidate.
         self.valid = [i for i, each in enumerate(candidates) if len(each.labels or ()) >= FEWEST_RATED]
         # How well each position fits the claim's verdict, NaN without either.
         self._fit, wrong = np.full(self.ranks.shape, np.nan), self.ranks == 0
@@ -100,10 +97,11 @@ class Pool:
             wrong[:, column] = taken == _AGAINST.get(verdict, _NOBODY)
             if verdict in _FITS:  # a position of -1, not rated, is the last: NaN
                 self._fit[:, column] = np.array([*_FITS[verdict], np.nan])[taken]
+        # Who takes a position against a verdict or, where there is none, very low.
         self.wrong: NDArray[np.bool_] = wrong.any(axis=1)
 
     def scores(self, chosen: Sequence[int], size: int) -> Scores:
-        """Return the worth of a set of candidates, given by their places, for a panel of ``size``; that of none is 0."""
+        """Return the worth of candidates, by their places, for a panel of ``size``; that of nobody is 0."""
         if not chosen or not self.claim_ids:
             return Scores()
         tally = position_counts(self.ranks[list(chosen)])
@@ -138,21 +136,18 @@ class Pool:
 
 
 def select(pool: Pool, size: int = PANEL) -> Selection:
-    """Return the panel of ``size`` analysts.
-
-    A pair of different families that disagrees most; then the analyst that adds most, at most two per family as long as
-    others are left; then, where nobody in the set is firmly wrong, the first who is takes the place of the member that is
-    missed least. A pool with no more valid candidates than ``size`` is taken whole, unreadable ones last.
-    """
+    """Return the panel of ``size`` analysts; a pool with no more valid ones is taken whole, unreadable ones last."""
     valid, families = pool.valid, pool.families
     if len(valid) <= size:
         others = [place for place in range(len(families)) if place not in valid]
         return pool.summary([*valid, *others][:size], size)
+    # A pair of different families that disagrees most; then who adds most, two per family as long as others are left.
     chosen = list(_seed_pair(pool))[:size]
     while len(chosen) < size:
         left, counts = [place for place in valid if place not in chosen], Counter(families[i] for i in chosen)
         allowed = [place for place in left if counts[families[place]] < PER_FAMILY]
         chosen.append(first_largest(allowed or left, lambda i: pool.scores([*chosen, i], size).total))
+    # Where nobody is firmly wrong, the first who is takes the place of the member that is missed least.
     wrong = [place for place in valid if pool.wrong[place]]
     if wrong and not set(wrong) & set(chosen):
         missed = first_largest(range(size), lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total)

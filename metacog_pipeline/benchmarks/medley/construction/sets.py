@@ -55,20 +55,16 @@ class Verified(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GivenSet:
-    """A set: ``instances`` domain by domain, in file order; ``verification`` {instance: {claim: verdicts}}.
-
-    ``selection`` is {instance: its entry in ``selection_metadata.json``}; ``families`` {analyst: family}; ``constructed``
-    names the instances made here from a pool.
-    """
+    """A set; its instances are domain by domain, in file order."""
 
     instances: tuple[Instance, ...]
-    verification: Mapping[str, Mapping[str, Verified]] = field(default_factory=dict)
-    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    families: Mapping[str, str] = field(default_factory=dict)
-    probes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    difficulty: Mapping[str, str] = field(default_factory=dict)
+    verification: Mapping[str, Mapping[str, Verified]] = field(default_factory=dict)  # by instance and claim
+    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by instance
+    families: Mapping[str, str] = field(default_factory=dict)  # by analyst
+    probes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # instances
+    difficulty: Mapping[str, str] = field(default_factory=dict)  # by instance
     prompt_versions: Sequence[str] = ()
-    constructed: frozenset[str] = frozenset()
+    constructed: frozenset[str] = frozenset()  # instances made here from a pool
 
 
 def published_family(model_id: str) -> str:
@@ -89,19 +85,14 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
     probes: dict[str, list[str]] = {probe: [] for probe in PROBES}
     families, difficulty, constructed = {}, {}, set()
     for domain in DOMAINS:
-        path = folder / "instances" / f"{domain}.json"
         consensus = _object(folder / "consensus" / f"{domain}.json")
-        for entry in _json(path, list) if path.exists() else ():
+        for entry in _json(folder / "instances" / f"{domain}.json", list):
             key = str(entry.get("instance_id")) if isinstance(entry, dict) else ""
             instance = instance_from_published(
-                entry,
-                consensus.get(key),
-                verified_wrong=wrong.get(key, []),
-                known_answer=answers.get(key),
-                selected_models=selection.get(key, {}).get("selected_models", []),
-                dataset=dataset,
+                entry, consensus.get(key), verified_wrong=wrong.get(key, []), known_answer=answers.get(key),
+                selected_models=selection.get(key, {}).get("selected_models", []), dataset=dataset,
                 position=len(instances),
-            )
+            )  # fmt: skip
             for output in entry.get("ensemble_outputs") or ():
                 name = output["model_id"]
                 families[name] = str(output.get("family") or published_family(name))
@@ -114,9 +105,8 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
             if isinstance(entry.get("difficulty_tier"), str):
                 difficulty[key] = entry["difficulty_tier"]
     if not instances:
-        raise SourceError(
-            f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
-        )
+        listed = ", ".join(DOMAINS)
+        raise SourceError(f"{folder}: no instances/<domain>.json with instances; domains are {listed}")
     name, times = Counter(instance.item_id for instance in instances).most_common(1)[0]
     if times > 1:
         raise SourceError(f"{folder}: instance {name!r} is given twice; each id means one case")
@@ -131,7 +121,7 @@ def construct(instance: Instance, families: Mapping[str, str], verified: Mapping
     """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
     claims = [claim.claim_id for claim in instance.claims]
     pool = [
-        Candidate(each.model_id, families.get(each.model_id, UNKNOWN), rated_labels(each.response, claims) or None)
+        Candidate(each.model_id, families[each.model_id], rated_labels(each.response, claims) or None)
         for each in instance.analysts
     ]  # fmt: skip
     table = ranks([each.labels for each in pool], claims)
@@ -162,12 +152,14 @@ def _verification(path: Path) -> dict[str, dict[str, Verified]]:
     return found
 
 
-def _object(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = _json(path, dict) if path.exists() else {}
-    return found
+def _object(path: Path) -> Any:
+    return _json(path, dict)
 
 
 def _json(path: Path, kind: type) -> Any:
+    """Return an object or an array of a file, an empty one without the file."""
+    if not path.exists():
+        return kind()
     try:
         value = json.loads(read_bytes(path, MAX_BYTES).decode("utf-8-sig"))
         json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a pair of surrogates is JSON but no text
@@ -193,9 +185,8 @@ def digest(benchmark: Any) -> str | None:
         return sources.kept_digest(benchmark.context.home)
     folder = folder_of(benchmark)
     files = sorted(path for path in folder.rglob("*.json") if path.is_file())
-    return sha256_hex(
-        canonical_json({p.relative_to(folder).as_posix(): sha256_hex(p.read_bytes()) for p in files})
-    )
+    contents = {p.relative_to(folder).as_posix(): sha256_hex(p.read_bytes()) for p in files}
+    return sha256_hex(canonical_json(contents))
 
 
 def given(benchmark: Any) -> GivenSet:

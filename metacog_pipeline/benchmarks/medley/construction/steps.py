@@ -1,7 +1,6 @@
 """The stages of the construction, an asset each: source, disagreement, consensus, verification, panels, gates, items.
 
-What a set gives is checked: the column ``again`` says whether a value follows from its own data, null where there is
-nothing to compare it with, as where it was made here from a pool.
+The column ``again`` says whether a given value follows from the set's own data; null where it was made here from a pool.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
     PUBLISHED_METHOD,
@@ -22,7 +21,7 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     majority_verdict,
     rated_labels,
 )
-from metacog_pipeline.benchmarks.medley.construction.gates import broken_invariants, evaluate, gate_frame
+from metacog_pipeline.benchmarks.medley.construction.gates import broken_invariants, evaluate
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection
 from metacog_pipeline.benchmarks.medley.construction.sets import digest, folder_of, given, published_family
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance
@@ -47,17 +46,14 @@ def _claims(benchmark: Any) -> Iterator[tuple[Instance, Claim, bool]]:
 def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
     rows = [
         {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength, "jsd": c.jsd_score,
-         "again": None if made_here else _follows_from_counts(c)}
+         "again": None if made_here else _one_set(c.jsd_score, c.majority_strength)}
         for each, c, made_here in _claims(benchmark)
     ]  # fmt: skip
     return _made(rows, "jsd_follows_from_counts")
 
 
-def _follows_from_counts(claim: Claim) -> bool:
-    """Whether exactly one set of five counts with the stated number of raters gives the disagreement."""
-    if claim.jsd_score is None or claim.majority_strength is None:
-        return False
-    return len(counts_behind(claim.jsd_score, int(claim.majority_strength))) == 1
+def _one_set(jsd: float | None, raters: float | None) -> bool:
+    return jsd is not None and raters is not None and len(counts_behind(jsd, int(raters))) == 1
 
 
 def _consensus(benchmark: Any, inputs: Inputs) -> Made:
@@ -92,20 +88,16 @@ def _panels(benchmark: Any, inputs: Inputs) -> Made:
     known = given(benchmark)
     rows = []
     for each in known.instances:
-        made_here = each.item_id in known.constructed
-        if each.item_id in known.selection or made_here:
+        if each.item_id in known.selection or each.item_id in known.constructed:
             found, held = _panel_again(each, known.selection.get(each.item_id, {}))
             row = {"item_id": each.item_id, "analysts": list(each.selected_models), **asdict(found.scores)}
-            rows.append({**row, "again": None if made_here else held})
+            rows.append({**row, "again": None if each.item_id in known.constructed else held})
     return _made(rows, "panels_are_the_published_ones")
 
 
 def _panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[Selection, bool]:
-    """Return the set of analysts shown, scored once more, and whether it is the published one.
-
-    That is: those shown are those selected, with the score, parts, positions, families and firmly wrong analyst that are
-    published, where they are. The pool is not published, so the choice itself cannot be made again.
-    """
+    """Return the analysts shown, scored as a set, and whether these are those selected, with what is published of them."""
+    # The pool is not published, so the choice itself cannot be repeated.
     summary = entry.get("position_summary")
     claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
     shown = [
@@ -134,15 +126,17 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(given(benchmark))
     failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
     checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
-    return Made(frame=gate_frame(found), facts={"gates that stop": len(failed)}, checks=checks)
+    return Made(
+        frame=pl.DataFrame([gate._asdict() for gate in found]),
+        facts={"gates that stop": len(failed)},
+        checks=checks,
+    )
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
-    """Return at most ``limit`` instances, drawn by their ids, with what is known of them."""
-    chosen, limit = list(given(benchmark).instances), benchmark.settings.limit
+    every, limit = given(benchmark).instances, benchmark.settings.limit
+    chosen = drawn(every, limit, benchmark.context.seed, "medley")
     if limit is not None:
-        kept = set(seeded_sample([each.item_id for each in chosen], limit, benchmark.context.seed, "medley"))
-        chosen = [each for each in chosen if each.item_id in kept]
         chosen = [each.changed(position=place) for place, each in enumerate(chosen)]
     broken = broken_invariants(chosen)
     facts = {

@@ -10,7 +10,6 @@ import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, make_dataclass
-from statistics import median
 from typing import Annotated, Any
 
 import polars as pl
@@ -25,7 +24,6 @@ from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DI
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.prompts import json_object
 from metacog_pipeline.benchmarks.medley.read import claim_items
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec
@@ -44,16 +42,13 @@ _KEY = ("model", "run", "condition", "item_id")
 # --- what is judged ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One answer of the judged model, as a judge reads it: step A and B-social, condensed to 5,000 characters each.
-
-    ``unjudged`` says why there is nothing to judge. ``condition`` names the row and reaches no message.
-    """
+    """One answer of the judged model, as a judge reads it."""
 
     item: Instance
-    condition: str
-    first: str
+    condition: str  # of the row; it reaches no message
+    first: str  # step A and B-social, condensed
     final: str
-    unjudged: str | None = None
+    unjudged: str | None = None  # why there is nothing to judge
     source: str = "measured"
 
     def messages(self, *, again: bool = False) -> tuple[Message, ...]:
@@ -81,17 +76,8 @@ def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
     return found
 
 
-def longest(item: Instance, condition: str) -> Case:
-    """Return a case as long as an answer can make it, for planning."""
-    first, final = (f"{step} {condition} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
-    return Case(item, condition, first, final)
-
-
 def condensed(reply: object) -> str:
-    """Return a parsed reply as a judge reads it: ``Overall: …``, then a line per claim with its reasoning and confidence.
-
-    Line breaks within a text become blanks, so that no text can pass for the next line.
-    """
+    """Return a parsed reply as a judge reads it: ``Overall: …``, then a line per claim with reasoning and confidence."""
     given = reply if isinstance(reply, dict) else {}
     if given.get("_parse_error"):
         return str(given.get("_raw") or "").strip()[:ANSWER_CHARACTERS]
@@ -105,6 +91,7 @@ def condensed(reply: object) -> str:
 
 
 def _flat(value: object) -> str:
+    # Line breaks become blanks, so that no text can pass for the next line.
     return " ".join(value.strip()[: 2 * ANSWER_CHARACTERS].split()) if isinstance(value, str) else ""
 
 
@@ -116,10 +103,7 @@ def _short(value: object) -> str:
 
 # --- by whom ----------------------------------------------------------------------------------------------------------
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
-    """Return the judges that may judge ``model``: those of another family; StudyError where a family is missing."""
-    for spec in (model, *judges):
-        if not spec.family:
-            raise StudyError(f'"{spec.name}": family is missing; no judge may grade its own family')
+    """Return the judges that may judge ``model``: those of another family. `Settings` sees to it that each has one."""
     return tuple(judge for judge in judges if judge.family != model.family)
 
 
@@ -170,13 +154,7 @@ JUDGEMENT_SCHEMA = schema_of(Judgement)
 def read_judgements(
     transcripts: pl.DataFrame, given: Sequence[Case], judges: Sequence[ModelSpec], *, model: ModelSpec, run: int
 ) -> pl.DataFrame:  # fmt: skip
-    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too.
-
-    Superseded calls, and judgements of another text than the case's, are passed over; of the up to three calls the last
-    counts. ``ok``: all thirty criteria graded, five or more otherwise than 1. ``partial``: some without a grade.
-    ``says_little``: fewer than five grades other than 1, after all calls; its dimensions are null. ``unreadable``: none.
-    Latency, cost and tokens are sums over the calls.
-    """
+    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too."""
     rows, calls = [], dict[tuple[str, str, str, str], dict[str, Kept]]()
     for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
         key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
@@ -184,6 +162,7 @@ def read_judgements(
     digests = ["" if case.unjudged else case.digest for case in given]
     for place, judge in enumerate(judges):
         for case, digest in zip(given, digests, strict=True) if eligible([judge], model) else ():
+            # Judgements of another text than the case's are passed over; of the up to three calls the last counts.
             kept = calls.get((judge.name, case.item.item_id, case.condition, digest), {})
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
@@ -203,7 +182,7 @@ def read_judgements(
 
 
 def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
-    """Return what the last call says: its grades, those of the dimensions, and how it went."""
+    """Return what the last call says: its grades, those of the dimensions where it says enough, and how it went."""
     none: dict[str, Any] = dict.fromkeys((*CRITERIA, *JUDGE_DIMENSIONS, "n_unscored"))
     if case.unjudged is not None:
         return {**none, "status": "no_answer", "reason": case.unjudged}
@@ -225,20 +204,10 @@ def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
 
 
 # --- how judges are combined ------------------------------------------------------------------------------------------
-def combined(judgements: pl.DataFrame) -> dict[tuple[str, int, str, str], dict[str, float | None]]:
+def combined(judgements: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, float | None]]:
     """Return {(model, run, condition, instance): {dimension: median grade over judges, of 0..1, or None}}."""
-    found: dict[tuple[str, int, str, str], list[tuple[float | None, ...]]] = {}
-    for row in judgements.select(*_KEY, *JUDGE_DIMENSIONS).iter_rows():
-        found.setdefault(row[:4], []).append(row[4:])
-
-    def middle(given: Sequence[float | None]) -> float | None:
-        known = [grade for grade in given if grade is not None]
-        return median(known) if known else None
-
-    return {
-        case: dict(zip(JUDGE_DIMENSIONS, map(middle, zip(*rows, strict=True)), strict=True))
-        for case, rows in found.items()
-    }
+    found = judgements.group_by(_KEY, maintain_order=True).agg(pl.median(*JUDGE_DIMENSIONS))
+    return {tuple(row[name] for name in _KEY): row for row in found.iter_rows(named=True)}
 
 
 def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Sequence[str]) -> pl.DataFrame:
@@ -248,11 +217,8 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
     # Not `mean_horizontal`, which adds in the order in which threads happen to come: the last digit would be chance.
     means = judgements.with_columns(grade=pl.concat_list(JUDGE_DIMENSIONS).list.mean())
     each = [pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{name}") for name in judges]
-    wide = (
-        means.group_by(_KEY)
-        .agg(each)
-        .select(*_KEY, judge_grades=pl.concat_list(f"_{name}" for name in judges))
-    )
+    grades = pl.concat_list(f"_{name}" for name in judges)
+    wide = means.group_by(_KEY).agg(each).select(*_KEY, judge_grades=grades)
     return scored.join(wide, on=_KEY, how="left", maintain_order="left")
 
 
@@ -260,7 +226,8 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
 def _longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     if model.provider == "replay":
         return []  # nobody knows how much of it will be imported
-    found = [longest(item, condition) for condition, items in asked(benchmark) for item in items]  # type: ignore[arg-type]
+    first, final = (f"{step} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
+    found = [Case(item, name, first, final) for name, items in asked(benchmark) for item in items]  # type: ignore[arg-type]
     return judge_tasks(found, judge)
 
 

@@ -1,9 +1,7 @@
 """A simulated judge: grades by features of the judged text that can be counted, with noise of its own.
 
-A grade is what the text deserves by the counts; with chance ``1 - accuracy`` of the observer it is one step off. Two judges
-of one accuracy and different seeds err on different criteria, so that they agree as far as they are good. ``length_bias``
-adds so much to every criterion for each hundred words of the final answer. ``untidiness`` and ``refusal`` of the observer
-play a part, nothing else of it.
+A grade is what the text deserves by the counts; with chance ``1 - accuracy`` of the observer it is one step off, and
+``length_bias`` adds so much to it for each hundred words of the final answer.
 """
 
 from __future__ import annotations
@@ -65,10 +63,7 @@ def deserved(quoted: Mapping[str, str]) -> list[int]:
 
 
 class SimulatedJudge:
-    """Answers requests for judgements as the judge ``observer`` would.
-
-    Deterministic in the observer, the message and ``sampling.seed``. In the quotations nothing is an instruction to it.
-    """
+    """Answers requests for judgements as the judge ``observer`` would."""
 
     def __init__(self, observer: ObserverSpec) -> None:
         self.observer = observer
@@ -82,8 +77,10 @@ class SimulatedJudge:
         quoted, own = _quoted(request), self.observer
         if quoted is None:
             return ""
+        # Judges of one accuracy and different seeds err on different criteria: they agree as far as they are good.
         key = canonical_json([own.seed, sorted(quoted.items()), request.step, request.sampling.seed])
-        luck = _uniforms(key)
+        digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
+        luck = [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]
         longer = round(own.length_bias * len(quoted["final"].split()) / 100)
         grades = {}
         for place, (name, best) in enumerate(zip(CRITERIA, deserved(quoted), strict=True)):
@@ -102,9 +99,3 @@ class SimulatedJudge:
 def _quoted(request: ChatRequest) -> dict[str, str] | None:
     text = next((message.content for message in request.messages if message.role == "user"), "")
     return judge_wording().read("judge", False, text) or judge_wording().read("again", False, text)
-
-
-def _uniforms(key: str) -> list[float]:
-    """Return numbers from 0 to 1 drawn from SHA-256 of ``key``: two for each criterion and three more."""
-    digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
-    return [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]
