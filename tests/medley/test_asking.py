@@ -10,13 +10,7 @@ from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, LABELS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
-from metacog_pipeline.benchmarks.medley.prompts import (
-    ANSWER_TOKENS,
-    BARE,
-    GENERIC,
-    constraint,
-    load_wording,
-)
+from metacog_pipeline.benchmarks.medley.prompts import ANSWER_TOKENS, BARE, GENERIC, constraint, load_wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Status
 from tests.medley.bound import Bound

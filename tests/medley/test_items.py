@@ -11,10 +11,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.items import (
-    Analyst,
-    instance_from_published,
-)
+from metacog_pipeline.benchmarks.medley.items import Analyst, instance_from_published
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, parse_judgement
-from metacog_pipeline.benchmarks.medley.read import (
-    claim_confidence,
-    is_error,
-    parse_reply,
-)
+from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import read as observe
 from tests.tables import every
@@ -108,18 +104,9 @@ def only(instance, calls, **more):
 def said(reply):
     """The three replies of a model that changes C1 privately and C1 and C3 in the end."""
     return {
-        "step_a": json.dumps(
-            reply(
-                ["high", "low", "very_low", "moderate", None],
-                overall_confidence="low",
-            )
-        ),
+        "step_a": json.dumps(reply(["high", "low", "very_low", "moderate", None], overall_confidence="low")),
         "b_private": json.dumps(reply(["moderate", "low", "very_low", "moderate", None])),
-        "b_social": json.dumps(
-            reply(
-                ["very_high", "low", "high", "moderate", 0.4],
-            )
-        ),
+        "b_social": json.dumps(reply(["very_high", "low", "high", "moderate", 0.4])),
     }
 
 

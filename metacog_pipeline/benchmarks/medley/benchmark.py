@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import polars as pl
@@ -53,32 +54,18 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     unanswered = ("transport_error", "too_long", "not_run")
     unreadable = (read.UNPARSED, "refused")
     sources = (
-        Source(
-            sources.PUBLISHED,
-            (sources.URL,),
-            "as its authors state: see the repository",
-            lambda home, **how: sources.fetch(home, **how)[0],
-            sources.kept_digest,
-        ),
-    )
+        Source(sources.PUBLISHED, (sources.URL,), "as its authors state: see the repository",
+               lambda home, **how: sources.fetch(home, **how)[0], sources.kept_digest),
+    )  # fmt: skip
     measures, contrasts, judging = MEASURES, CONTRASTS, JUDGING
     published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
     questions = (
-        Question(
-            "Does one model withstand a statistic that misstates what others hold better than another?",
-            ("models_paired", "resistance"),
-            verdict="judgement",
-        ),
-        Question(
-            "Does a model score otherwise where it meets an analyst of its own family?",
-            ("analyst_overlap", "mms"),
-        ),
-        Question(
-            "Does a judged dimension go with the change under an inverted consensus?",
-            ("predictor", "capitulation_quality"),
-            unit="models",
-        ),
-    )
+        Question("Does one model withstand a statistic that misstates what others hold better than another?",
+                 ("models_paired", "resistance"), verdict="judgement"),
+        Question("Does a model score otherwise where it meets an analyst of its own family?", ("analyst_overlap", "mms")),
+        Question("Does a judged dimension go with the change under an inverted consensus?",
+                 ("predictor", "capitulation_quality"), unit="models"),
+    )  # fmt: skip
     trial_settings: ClassVar = {"dataset": "sample", "limit": 4, "conditions": [*items.CONDITIONS]}
     ladders = (
         Ladder("mms", "character", "hedger", "argument-follower"),
@@ -96,12 +83,14 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             for claim in item.claims:
                 share = item.consensus.claim_confidences.get(claim.claim_id)
                 if isinstance(share, int | float) and share != 0.5:
-                    named = f"{item.item_id} {claim.claim_id}"
-                    shown = direction(item.consensus, claim.claim_id)
+                    named, shown = (
+                        f"{item.item_id} {claim.claim_id}",
+                        direction(item.consensus, claim.claim_id),
+                    )
+                    sides, best = ("opposes", "supports"), (int(share > 0.5),)
                     yield Probe(
-                        "brier_score_change", named, ("opposes", "supports"), (int(share > 0.5),), claim.claim_text,
-                        shown, balanced=True,
-                    )  # fmt: skip
+                        "brier_score_change", named, sides, best, claim.claim_text, shown, balanced=True
+                    )
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
@@ -132,7 +121,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             # Worded the same as under normal: step A, and the step that the condition leaves alone.
             kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
             shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
-            found.append(Condition(name, lambda every, name=name: applicable(every, name), shared))  # type: ignore[misc]
+            found.append(Condition(name, partial(applicable, condition=name), shared))
         return tuple(found)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import N_BOOT
 
 Rows = Iterator[Comparison]
+Own = Iterator[tuple[Comparison, list[Group]]]
 ALPHA = 0.05
 DIFFERENCE = "evaluation - control"
 NO_STATISTIC = "no inverted statistic was asked"
@@ -46,7 +47,7 @@ _OWN = ("dataset", "scoring", "source", "condition", "family")
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
-def _worlds(groups: Sequence[Group], whole: bool) -> Iterator[tuple[Comparison, list[Group]]]:
+def _worlds(groups: Sequence[Group], whole: bool) -> Own:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
     for group in groups:
@@ -58,8 +59,8 @@ def _worlds(groups: Sequence[Group], whole: bool) -> Iterator[tuple[Comparison, 
 
 def _scored(
     groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True, least: int = 1
-) -> Iterator[tuple[Comparison, list[Group]]]:
-    """Yield groups of one condition (None: of each) that have something scored; ``least`` models of them or nothing."""
+) -> Own:
+    """Yield groups of one condition (None: of each) that have something scored; ``least`` models or nothing."""
     for base, own in _worlds(groups, whole):
         known = [group for group in own if not measures.averages(group).items.is_empty()]
         for name in dict.fromkeys(group.condition for group in known):
@@ -104,9 +105,12 @@ def _mean(values: pl.Series) -> float | None:
 def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike, **more: Any) -> Comparison:
     """Return how two rankings of the same models agree."""
     found = robust.rank_shift(first, second)
-    rho = found.rho
-    told = {"statistic": float(found.largest), "status": rho.status, **more}
-    return replace(row, value=rho.value, low=rho.low, high=rho.high, n=rho.n, **told)
+    return _with(row, found.rho, **{"statistic": float(found.largest), **more})
+
+
+def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
+    told: dict[str, Any] = {name: getattr(found, name) for name in ("value", "low", "high", "n", "status")}
+    return replace(row, **told | more)
 
 
 # --- between models ---------------------------------------------------------------------------------------------------
@@ -212,13 +216,11 @@ def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
     """Return {model: the instances that show an analyst of its family}, as the study file or its name tells."""
-    shown = {
-        i.item_id: {published_family(a.model_id) for a in i.analysts} - {UNKNOWN} for i in benchmark.items
-    }
+    shown = {item.item_id: {published_family(a.model_id) for a in item.analysts} for item in benchmark.items}
     found = {}
     for spec in benchmark.context.study.models:
         own = {name.lower() for name in (spec.family, published_family(spec.model or spec.name)) if name}
-        found[spec.name] = frozenset(item for item, families in shown.items() if families & own)
+        found[spec.name] = frozenset(item for item, families in shown.items() if families & own - {UNKNOWN})
     return found
 
 
@@ -227,15 +229,15 @@ def overlap(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     kin = related(benchmark)
     for base, own in _scored(groups):
         base = replace(base, family="analyst_overlap")
-        within = replace(
+        between = replace(base, a="models with an analyst of their family", b="models without")
+        base = replace(
             base, measure="mms", a="instances with an analyst of its family", b="instances without"
         )
         for group in own:
             items = measures.averages(group).items
             shown = np.array([name in kin.get(group.model, ()) for name in items["item_id"]], dtype=np.bool_)
-            yield _ranksum(replace(within, model=group.model), items["mms"].to_numpy(), shown)
+            yield _ranksum(replace(base, model=group.model), items["mms"].to_numpy(), shown)
         has_kin = np.array([bool(kin.get(group.model)) for group in own])
-        between = replace(base, a="models with an analyst of their family", b="models without")
         yield _ranksum(replace(between, measure="mms"), robust.location(_table(_items(own))[0]), has_kin)
         t2, mas = _means(own, "social_robustness"), _means(own, "mas")
         line = regression(mas, t2) if not np.isnan(mas).any() else None
@@ -323,17 +325,13 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         for dimension, ability in ALTERNATIVES.items():
             other = [abilities(each, moved_map(dimension)) for each in grades]
             mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
-            modes = [
-                [measures.most_frequent(each["dominant"].tolist()) for each in found]
-                for found in (usual, other)
-            ]
-            changed = float(sum(a != b for a, b in zip(*modes, strict=True)))
+            modes = [measures.most_frequent(each["dominant"].tolist()) for each in usual + other]
+            changed = float(sum(a != b for a, b in zip(modes[: len(own)], modes[len(own) :], strict=True)))
             row = replace(
                 base, family="ability_map", measure="mas", a=f"{dimension} to {ability}", b="notebook"
             )
-            yield _by_rank(
-                row, *mas, statistic=changed, note="statistic: models whose dominant ability changes"
-            )
+            note = "statistic: models whose dominant ability changes"
+            yield _by_rank(row, *mas, statistic=changed, note=note)
 
 
 def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
@@ -383,10 +381,8 @@ def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         if not np.isnan(never).any():
             found = spearman(never, t1)
             p = exact.rank_p(never, t1) if found.value is not None else None
-            yield replace(
-                base, family="zero_change", measure="t1", a="share of claims not changed", value=found.value,
-                low=found.low, high=found.high, n=found.n, p=p, status=found.status,
-            )  # fmt: skip
+            row = replace(base, family="zero_change", measure="t1", a="share of claims not changed")
+            yield _with(row, found, p=p)
 
 
 # --- the claim of the title -------------------------------------------------------------------------------------------
@@ -449,10 +445,8 @@ def nudges(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         p = exact.exchange_p(one - two) if len(one) <= exact.MOST_SWAPPED else None
         if p is None and found.sem:
             p = resampling.wald_p((found.value or 0.0) / found.sem, len(one) - 1)
-        yield replace(
-            row, value=found.value, low=found.low, high=found.high, se=found.sem, p=p,
-            note=f"{100 * two.mean():.0f} % with a generic nudge, {100 * one.mean():.0f} % with the questions",
-        )  # fmt: skip
+        note = f"{100 * two.mean():.0f} % with a generic nudge, {100 * one.mean():.0f} % with the questions"
+        yield _with(row, found, se=found.sem, p=p, note=note)
 
 
 def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
@@ -470,11 +464,9 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
                 yield replace(row, n=n, verdict=own, status=NO_STATISTIC)
             continue
         crowd, arguments = _both_pulls(benchmark, arms)
-        yield replace(
-            row, a=quadrant(crowd, arguments), value=crowd.value, low=crowd.low, high=crowd.high, se=crowd.sem,
-            statistic=arguments.value, n=crowd.n, verdict=own or character(crowd, arguments),
-            note="statistic: pull_arguments", status=OK if crowd.value is not None else crowd.status,
-        )  # fmt: skip
+        row = replace(row, a=quadrant(crowd, arguments), note="statistic: pull_arguments", se=crowd.sem)
+        status, verdict = crowd.status if crowd.value is None else OK, own or character(crowd, arguments)
+        yield _with(row, crowd, statistic=arguments.value, verdict=verdict, status=status)
 
 
 def _both_pulls(benchmark: measures.Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:

@@ -76,9 +76,8 @@ class Instance(Item):
     claims: Annotated[tuple[Claim, ...], AsJson()]
     analysts: Annotated[tuple[Analyst, ...], AsJson()]
     consensus: Annotated[Consensus, AsJson()]
-    verified_wrong: Annotated[frozenset[str], AsJson()] = (
-        frozenset()
-    )  # claims whose consensus was found wrong
+    # Claims whose consensus was found wrong.
+    verified_wrong: Annotated[frozenset[str], AsJson()] = frozenset()
     known_answer: Annotated[KnownAnswer | None, AsJson()] = None
     selected_models: Annotated[tuple[str, ...], AsJson()] = ()  # in the order of selection, the weakest last
 

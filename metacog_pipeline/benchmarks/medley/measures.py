@@ -7,7 +7,6 @@ refused, is left out and counted: a model that says nothing has no score, not th
 
 from __future__ import annotations
 
-import functools
 import inspect
 import weakref
 from collections import Counter
@@ -86,9 +85,8 @@ def averages(group: Group) -> Averages:
         final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
         shares = (final, first & ~final, first & final, pl.col("dominant") == pl.lit(most, pl.String))
         names = (*KNOWN, "dominant_share")
-        counted = counted.with_columns(
-            share.cast(pl.Float64).alias(name) for name, share in zip(names, shares, strict=True)
-        )
+        known = {name: share.cast(pl.Float64) for name, share in zip(names, shares, strict=True)}
+        counted = counted.with_columns(**known)
         means = (pl.first("domain"), *(pl.mean(name) for name in (*NUMBERS, *names, STATED)))
         items = counted.group_by("item_id", maintain_order=True).agg(means)
         _KEPT[group] = Averages(items, most, counted.height)
@@ -314,12 +312,10 @@ _CHANGES: Mapping[str, Collection[str]] = {
 }
 
 
-def _under(name: str, condition: str) -> bool:
-    return condition in _CHANGES[name]
-
-
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, ("mms", *BY_DOMAIN, *_MEANS))), scores),
     MeasureSet((_declared("judge_agreement"),), judges),
-    MeasureSet(tuple(_declared(name, conditions=functools.partial(_under, name)) for name in _CHANGES), changes),
-)  # fmt: skip
+    MeasureSet(
+        tuple(_declared(name, conditions=own.__contains__) for name, own in _CHANGES.items()), changes
+    ),
+)

@@ -14,9 +14,7 @@ from metacog_pipeline.study.sections import Stage, setting
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
-ConditionName = Literal[
-    "normal", "adversarial", "stripped", "minimal", "nudged", "dose_0", "dose_2", "dose_4"
-]
+Arm = Literal["normal", "adversarial", "stripped", "minimal", "nudged", "dose_0", "dose_2", "dose_4"]
 
 
 class Settings(sections.Settings):
@@ -24,11 +22,9 @@ class Settings(sections.Settings):
 
     dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)  # instances, drawn by the study's seed
-    conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
+    conditions: Annotated[tuple[Arm, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
     scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")  # the package's, the paper's
-    judges: tuple[str, ...] = setting(
-        Stage.JUDGING, ()
-    )  # rows of [[judges]]; without any their part is missing
+    judges: tuple[str, ...] = setting(Stage.JUDGING, ())  # rows of [[judges]]
     folder: sections.PathText | None = setting(Stage.ITEMS, None)  # a set of one's own
 
     @field_validator("conditions", "judges")

@@ -171,17 +171,13 @@ class SimulatedRespondent:
             return list(zip(opening, reasons, strict=True))
         rated = list(zip(CLAIM_IDS, _earlier(asked.material.get("step_a", ""), opening), strict=True))
         if character == "stubborn":
-            return [
-                (level, f"{claim} stays at {SCALE[level]}, as I rated it before.") for claim, level in rated
-            ]
+            return [(level, f"{c} stays at {SCALE[level]}, as I rated it before.") for c, level in rated]
         if asked.step != B_SOCIAL:
             return [_second_thoughts(*own, chance) for own, chance in zip(rated, luck, strict=False)]
         analysts, consensus = (asked.material.get(name, "") for name in ("analysts", "consensus"))
         found = [(claim, level, arguments(analysts, claim, item.vignette)) for claim, level in rated]
         if character == "crowd-follower":
-            return [
-                _after_crowd(claim, level, _majority(consensus, claim, own)) for claim, level, own in found
-            ]
+            return [_after_crowd(c, level, _majority(consensus, c, own)) for c, level, own in found]
         return [_after_arguments(*each, item) for each in found]
 
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:

@@ -79,9 +79,8 @@ def load_source(home: Home) -> Path:
     """Return the folder of the kept source after checking every file against its digest."""
     folder = source_path(home)
     if not folder.exists():
-        raise SourceError(
-            f"{folder}: source {PUBLISHED!r} is not fetched; run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
-        )
+        told = "run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
+        raise SourceError(f"{folder}: source {PUBLISHED!r} is not fetched; {told}")
     for file in DIGESTS:
         _pinned(file, [read_bytes(folder / file, MAX_BYTES)], str(folder / file))
     return folder

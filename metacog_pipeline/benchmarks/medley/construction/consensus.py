@@ -86,8 +86,7 @@ def disagreement(counts: ArrayLike) -> Floats:
     p = table / np.maximum(raters, 1.0)
     inside = np.log(np.where(p > 0, 2 * p / (1 + p), 1.0))
     terms = p * 0.5 * (np.log(2 / (1 + p)) + p * inside + (1 - p) * np.log(2))
-    value: Floats = np.where(raters[..., 0] < 2, 0.0, np.maximum(terms.sum(axis=-1), 0.0))
-    return value
+    return np.where(raters[..., 0] < 2, 0.0, np.maximum(terms.sum(axis=-1), 0.0))
 
 
 @functools.lru_cache(maxsize=64)
@@ -99,12 +98,12 @@ def _count_sets(raters: int) -> Counts:
     return np.unique(-np.sort(-np.diff(edges, axis=1), axis=1), axis=0)
 
 
-def counts_behind(value: float, raters: int, tolerance: float = 1e-12) -> list[tuple[int, ...]]:
-    """Return the sets of label counts whose disagreement is ``value``, largest count first; ``raters`` of 1 to 60."""
-    if not 1 <= raters <= 60:
+def counts_behind(value: float | None, raters: float | None) -> list[tuple[int, ...]]:
+    """Return the sets of label counts whose disagreement is ``value``, largest count first; none above 60 raters."""
+    if value is None or raters is None or not 1 <= raters <= 60:
         return []
-    sets = _count_sets(raters)
-    return [tuple(row) for row in sets[np.abs(disagreement(sets) - value) <= tolerance].tolist()]
+    sets = _count_sets(int(raters))
+    return [tuple(row) for row in sets[np.abs(disagreement(sets) - value) <= 1e-12].tolist()]
 
 
 def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Consensus:

@@ -67,10 +67,10 @@ def evaluate(given: GivenSet) -> list[Gate]:
 
 def _family_cap(given: GivenSet) -> Gate:
     families = {name: family for name, family in given.families.items() if family != UNKNOWN}
-    panels = [
-        Counter(families[a.model_id] for a in i.analysts if a.model_id in families) for i in given.instances
-    ]
-    held = [bool(families) and max(panel.values(), default=0) <= PER_FAMILY for panel in panels]
+    held = []
+    for each in given.instances:
+        panel = Counter(families[a.model_id] for a in each.analysts if a.model_id in families)
+        held.append(bool(families) and max(panel.values(), default=0) <= PER_FAMILY)
     return _all("X4", f"cases with at most {PER_FAMILY} analysts per family", held)
 
 

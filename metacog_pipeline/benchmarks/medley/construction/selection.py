@@ -17,15 +17,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metacog_pipeline.benchmarks.medley.construction import consensus as ratings
 from metacog_pipeline.benchmarks.medley.construction.consensus import (
     CORRECT,
     NOT_RATED,
     POSITIONS,
     UNCLEAR,
     WRONG,
-    position_counts,
-    positions,
-    ranks,
 )
 
 PANEL = 8
@@ -34,7 +32,8 @@ FEWEST_RATED = 3
 TIE = 1e-9  # values this near are equal, and the first candidate wins: rounding must not choose
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
-_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNCLEAR: (0.4, 0.4, 0.6)}  # by POSITIONS
+# By POSITIONS.
+_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNCLEAR: (0.4, 0.4, 0.6)}
 _AGAINST = {CORRECT: 1, WRONG: 0}  # the place in POSITIONS that is against a verdict
 _NOBODY = 9
 Choice = TypeVar("Choice")
@@ -83,8 +82,8 @@ class Pool:
         self.candidates, verdicts = tuple(candidates), verdicts or {}
         readable = next((each.labels for each in candidates if each.labels), {})
         self.claim_ids = tuple(sorted(readable) if claim_ids is None else claim_ids)
-        self.ranks = ranks([each.labels for each in candidates], self.claim_ids)
-        self.positions = positions(self.ranks)
+        self.ranks = ratings.ranks([each.labels for each in candidates], self.claim_ids)
+        self.positions = ratings.positions(self.ranks)
         self.families = [each.family for each in candidates]
         # Who rates too little is no candidate.
         self.valid = [i for i, each in enumerate(candidates) if len(each.labels or ()) >= FEWEST_RATED]
@@ -104,7 +103,7 @@ class Pool:
         """Return the worth of candidates, by their places, for a panel of ``size``; that of nobody is 0."""
         if not chosen or not self.claim_ids:
             return Scores()
-        tally = position_counts(self.ranks[list(chosen)])
+        tally = ratings.position_counts(self.ranks[list(chosen)])
         supporting, opposing, uncertain = tally.T
         full = (supporting >= 2) & (opposing >= 2) & (uncertain >= 1)
         some = (supporting >= 1) & (opposing >= 1)
@@ -122,7 +121,7 @@ class Pool:
 
     def summary(self, chosen: Sequence[int], size: int) -> Selection:
         """Return a set of candidates as a selection."""
-        tally = position_counts(self.ranks[list(chosen)]).tolist()
+        tally = ratings.position_counts(self.ranks[list(chosen)]).tolist()
         return Selection(
             selected_models=tuple(self.candidates[place].model_id for place in chosen),
             scores=self.scores(chosen, size),

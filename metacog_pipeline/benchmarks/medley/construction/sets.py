@@ -18,16 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    disagreement,
-    is_wrong,
-    jackknife_majority,
-    label_counts,
-    position_counts,
-    ranks,
-    rated_labels,
-    verified_claims,
-)
+from metacog_pipeline.benchmarks.medley.construction import consensus as ratings
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
@@ -121,19 +112,20 @@ def construct(instance: Instance, families: Mapping[str, str], verified: Mapping
     """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
     claims = [claim.claim_id for claim in instance.claims]
     pool = [
-        Candidate(each.model_id, families[each.model_id], rated_labels(each.response, claims) or None)
+        Candidate(each.model_id, families[each.model_id], ratings.rated_labels(each.response, claims) or None)
         for each in instance.analysts
     ]  # fmt: skip
-    table = ranks([each.labels for each in pool], claims)
-    consensus = jackknife_majority(table, claims)
+    table = ratings.ranks([each.labels for each in pool], claims)
+    consensus = ratings.jackknife_majority(table, claims)
     verdicts = {claim: said.verdicts for claim, said in verified.items()}
-    chosen = select(Pool(pool, verified_claims(consensus, verdicts), claims)).selected_models
-    raters, jsd = position_counts(table).sum(axis=1).tolist(), disagreement(label_counts(table)).tolist()
+    chosen = select(Pool(pool, ratings.verified_claims(consensus, verdicts), claims)).selected_models
+    raters = ratings.position_counts(table).sum(axis=1).tolist()
+    jsd = ratings.disagreement(ratings.label_counts(table)).tolist()
     return instance.changed(
         claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
         analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
         consensus=consensus,
-        verified_wrong=frozenset(claim for claim, said in verdicts.items() if is_wrong(said)),
+        verified_wrong=frozenset(claim for claim, said in verdicts.items() if ratings.is_wrong(said)),
         selected_models=chosen,
     )
 
@@ -146,9 +138,8 @@ def _verification(path: Path) -> dict[str, dict[str, Verified]]:
             claims = found.setdefault(row["instance_id"], {})
             claims[row["claim_id"]] = Verified(verdicts, row["majority_verdict"])
         except (TypeError, KeyError, AttributeError):
-            raise SourceError(
-                f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); repair the file"
-            ) from None
+            why = "is not a verification (instance_id, claim_id, judges, majority_verdict); repair the file"
+            raise SourceError(f"{path}: {key!r} {why}") from None
     return found
 
 

@@ -5,7 +5,7 @@ The column ``again`` says whether a given value follows from the set's own data;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,17 +14,11 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    PUBLISHED_METHOD,
-    counts_behind,
-    label_median,
-    majority_verdict,
-    rated_labels,
-)
+from metacog_pipeline.benchmarks.medley.construction import consensus as ratings
 from metacog_pipeline.benchmarks.medley.construction.gates import broken_invariants, evaluate
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection
 from metacog_pipeline.benchmarks.medley.construction.sets import digest, folder_of, given, published_family
-from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 
 CLOSE = 1e-9
 
@@ -36,48 +30,34 @@ def _source(benchmark: Any, inputs: Inputs) -> Made:
     return Made(facts={"origin": folder_of(benchmark).name, "instances": len(given(benchmark).instances)})
 
 
-def _claims(benchmark: Any) -> Iterator[tuple[Instance, Claim, bool]]:
-    """Yield each claim with its instance, and whether it was made here."""
-    known = given(benchmark)
-    for each in known.instances:
-        yield from ((each, claim, each.item_id in known.constructed) for claim in each.claims)
-
-
 def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
-    rows = [
-        {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength, "jsd": c.jsd_score,
-         "again": None if made_here else _one_set(c.jsd_score, c.majority_strength)}
-        for each, c, made_here in _claims(benchmark)
-    ]  # fmt: skip
+    known, rows = given(benchmark), []
+    for each in known.instances:
+        for c in each.claims:
+            again = len(ratings.counts_behind(c.jsd_score, c.majority_strength)) == 1
+            row = {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength}
+            made_here = each.item_id in known.constructed
+            rows.append({**row, "jsd": c.jsd_score, "again": None if made_here else again})
     return _made(rows, "jsd_follows_from_counts")
 
 
-def _one_set(jsd: float | None, raters: float | None) -> bool:
-    return jsd is not None and raters is not None and len(counts_behind(jsd, int(raters))) == 1
-
-
 def _consensus(benchmark: Any, inputs: Inputs) -> Made:
-    rows = [
-        {"item_id": each.item_id, "claim_id": c.claim_id, "rule": each.consensus.method,
-         "confidence": each.consensus.claim_confidences.get(c.claim_id),
-         "again": _is_median(each, c.claim_id) if each.consensus.method == PUBLISHED_METHOD else None}
-        for each, c, _ in _claims(benchmark)
-    ]  # fmt: skip
+    rows = []
+    for each in given(benchmark).instances:
+        told, labels = each.consensus, [ratings.rated_labels(analyst.response) for analyst in each.analysts]
+        median = ratings.label_median(labels, [claim.claim_id for claim in each.claims])
+        for name, value in median.claim_confidences.items():
+            stated = told.claim_confidences.get(name)
+            again = value == stated and median.claim_details[name] == told.claim_details.get(name)
+            row = {"item_id": each.item_id, "claim_id": name, "rule": told.method, "confidence": stated}
+            rows.append({**row, "again": again if told.method == ratings.PUBLISHED_METHOD else None})
     return _made(rows, "consensus_is_the_label_median")
-
-
-def _is_median(instance: Instance, claim: str) -> bool:
-    """Whether every field of the consensus on a claim is the upper median of the labels of the analysts shown."""
-    again = label_median([rated_labels(each.response) for each in instance.analysts], [claim])
-    told = instance.consensus
-    confident: bool = again.claim_confidences[claim] == told.claim_confidences.get(claim)
-    return confident and bool(again.claim_details[claim] == told.claim_details.get(claim))
 
 
 def _verification(benchmark: Any, inputs: Inputs) -> Made:
     rows = [
         {"item_id": name, "claim_id": claim, "verdicts": list(said.verdicts), "majority": said.majority,
-         "again": said.majority == majority_verdict(said.verdicts)}
+         "again": said.majority == ratings.majority_verdict(said.verdicts)}
         for name, own in given(benchmark).verification.items()
         for claim, said in own.items()
     ]  # fmt: skip
@@ -101,7 +81,7 @@ def _panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[Selectio
     summary = entry.get("position_summary")
     claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
     shown = [
-        Candidate(each.model_id, published_family(each.model_id), rated_labels(each.response, claims))
+        Candidate(each.model_id, published_family(each.model_id), ratings.rated_labels(each.response, claims))
         for each in instance.analysts
     ]
     found = Pool(shown, claim_ids=claims).summary(range(len(shown)), len(shown))
@@ -126,11 +106,8 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(given(benchmark))
     failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
     checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
-    return Made(
-        frame=pl.DataFrame([gate._asdict() for gate in found]),
-        facts={"gates that stop": len(failed)},
-        checks=checks,
-    )
+    frame = pl.DataFrame([gate._asdict() for gate in found])
+    return Made(frame=frame, facts={"gates that stop": len(failed)}, checks=checks)
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
