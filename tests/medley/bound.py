@@ -23,16 +23,9 @@ from metacog_pipeline.scoring.schemas import response_schema
 
 # Columns of the transcripts that tests need not say.
 _ABSENT = (
-    "input_tokens",
-    "output_tokens",
-    "cost_usd",
-    "latency_s",
-    "error_code",
-    "error_message",
-    "logprobs_json",
+    *("input_tokens", "output_tokens", "cost_usd", "latency_s"),
+    *("error_code", "error_message", "logprobs_json"),
 )
-
-
 SCORED = pl.Schema({**response_schema(Medley), **DERIVED})
 
 
@@ -43,9 +36,8 @@ class Bound(Medley):
         self, instances: Sequence[Instance] = (), seed: int = 1, models: Sequence[Any] = (), **keys: Any
     ):
         study = SimpleNamespace(models=tuple(models), judges=(), runs=(1,))
-        super().__init__(
-            Settings(**{"dataset": "published", **keys}), SimpleNamespace(seed=seed, study=study)
-        )
+        context = SimpleNamespace(seed=seed, study=study)
+        super().__init__(Settings(**{"dataset": "published", **keys}), context)
         self._instances = tuple(instances)
 
     @property
@@ -54,19 +46,13 @@ class Bound(Medley):
 
 
 def read(
-    instances: Sequence[Instance],
-    transcripts: pl.DataFrame,
-    *,
-    conditions: Sequence[str],
-    model: str = "m",
-    run: int = 1,
-    source: str = "measured",
-) -> pl.DataFrame:
+    instances: Sequence[Instance], transcripts: pl.DataFrame, *, conditions: Sequence[str], model: str = "m",
+    run: int = 1, source: str = "measured",
+) -> pl.DataFrame:  # fmt: skip
     """Return the responses in transcripts, of instances asked under conditions."""
     bench = Bound(instances, conditions=conditions)
-    told = transcripts.with_columns(
-        pl.lit(None).alias(name) for name in _ABSENT if name not in transcripts.columns
-    )
+    left = [name for name in _ABSENT if name not in transcripts.columns]
+    told = transcripts.with_columns(pl.lit(None).alias(name) for name in left)
     if "superseded" in told.columns:
         told = told.filter(~pl.col("superseded"))
     told = told.filter(pl.col("model") == model, pl.col("run") == run, pl.col("benchmark") == "medley")

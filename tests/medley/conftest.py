@@ -1,13 +1,10 @@
 """One small instance written for these tests, and replies to it."""
 
 import asyncio
-import os
-from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
 from metacog_pipeline.benchmarks.medley.prompts import ask_item, load_wording
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
@@ -107,9 +104,8 @@ def build_debate(number=1, strong="high", weak="low", crowd=5, strong_reason=STR
         {"model_id": model, "response": build_reply([label] * 5, [reason] * 5, f"{model} says: {reason}")}
         for model, label, reason in opinions
     ]
-    value = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}[
-        weak if crowd else strong
-    ]
+    values = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}
+    value = values[weak if crowd else strong]
     given = build_published(
         instance_id=f"PUMP_{number:03d}", vignette=DEBATED.format(number=number), ensemble_outputs=outputs
     )
@@ -129,16 +125,7 @@ def debate():
 
 @pytest.fixture(scope="session")
 def cases():
-    """Some published instances where they are at hand, otherwise as many written for these tests."""
-    found = published_instances()
-    return found[::5] if found else [build_debate(number) for number in range(1, 27)]
-
-
-def published_instances():
-    root = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
-    folder = root / "medley" / "v1.0"
-    found = read_set(folder).instances if (folder / "instances").is_dir() else ()
-    return sorted(found, key=lambda instance: instance.domain)
+    return [build_debate(number) for number in range(1, 27)]
 
 
 def converse_with(respond, item, condition="normal", wording=None, mode="text", seed=1):
@@ -146,12 +133,8 @@ def converse_with(respond, item, condition="normal", wording=None, mode="text", 
     replies, requests = {}, {}
 
     async def ask(step, messages, *, constraint=None, max_tokens=None, top_logprobs=None):
-        request = ChatRequest(
-            tuple(messages),
-            Sampling(seed=seed, max_tokens=max_tokens, top_logprobs=top_logprobs),
-            constraint,
-            step,
-        )
+        sampling = Sampling(seed=seed, max_tokens=max_tokens, top_logprobs=top_logprobs)
+        request = ChatRequest(tuple(messages), sampling, constraint, step)
         said = respond(request)
         answer = said if isinstance(said, Answer) else Answer(Status.OK, said)
         replies[step], requests[step] = answer.text, request

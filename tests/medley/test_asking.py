@@ -49,9 +49,8 @@ def test_private_steps_hold_the_case_and_nothing_of_the_others(instance):
         assert not any(output.response["assessment"] in text for output in instance.analysts)
     for word in ("exactly five", *CLAIM_IDS, "difficult", "uncertain", "JSON"):
         assert word in first
-    assert all(
-        f"- {label}: " in text for text in (first, second, sent("b_social", instance)) for label in LABELS
-    )
+    texts = (first, second, sent("b_social", instance))
+    assert all(f"- {label}: " in text for text in texts for label in LABELS)
     assert "MY FIRST REPLY" in second and "MY FIRST REPLY" not in first
     assert all(f"\n{number}. " in second for number in range(1, 7)), "six questions"
 
@@ -104,14 +103,9 @@ def own(tmp_path, text):
 
 
 def test_a_wording_of_ones_own_is_sent_exactly_and_not_searched_for_places(tmp_path, instance):
-    wording = load_wording(
-        own(
-            tmp_path,
-            'id = "other"\nsystem = "Be brief."\n'
-            'step_a = \'Case: {{vignette}} {"a": {"b": 1}}\'\n'
-            "b_social = '{{step_a}}|{{vignette}}|{{analysts}}|{{consensus}}'\n",
-        )
-    )
+    text = 'id = "other"\nsystem = "Be brief."\nstep_a = \'Case: {{vignette}} {"a": {"b": 1}}\'\n'
+    social = "b_social = '{{step_a}}|{{vignette}}|{{analysts}}|{{consensus}}'\n"
+    wording = load_wording(own(tmp_path, text + social))
     system, user = prompts.messages("step_a", instance.changed(vignette="{{scale}}"), "normal", wording)
     assert (system.role, system.content) == ("system", "Be brief.")
     assert user.content == f'Case: {prompts.fenced("vignette", "{{scale}}")} {{"a": {{"b": 1}}}}'
@@ -154,18 +148,16 @@ def test_each_step_is_a_context_of_its_own_with_the_first_reply_quoted_whole(ins
     assert first in requests["b_private"].messages[0].content
     social = WORDING.read("b_social", False, requests["b_social"].messages[0].content)
     assert social["step_a"] == first, "the first reply, not the private revision"
-    assert {(r.sampling.max_tokens, r.sampling.top_logprobs) for r in requests.values()} == {
-        (ANSWER_TOKENS, 0)
-    }
+    sampled = {(each.sampling.max_tokens, each.sampling.top_logprobs) for each in requests.values()}
+    assert sampled == {(ANSWER_TOKENS, 0)}
 
 
 def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, converse):
     asked = {c: converse(lambda request: REPLY, instance, c)[1] for c in CONDITIONS}
     for step in ("step_a", "b_private"):
         assert len({asked[condition][step].messages for condition in CONDITIONS}) == 1
-    filled = {
-        c: WORDING.read("b_social", False, asked[c]["b_social"].messages[0].content) for c in CONDITIONS
-    }
+    said = {condition: asked[condition]["b_social"].messages[0].content for condition in CONDITIONS}
+    filled = {condition: WORDING.read("b_social", False, text) for condition, text in said.items()}
     assert filled["normal"]["analysts"] == filled["adversarial"]["analysts"]
     assert filled["normal"]["consensus"] != filled["adversarial"]["consensus"]
     assert len(json.loads(filled["stripped"]["analysts"])) == 2
@@ -173,10 +165,8 @@ def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, 
 
 def test_the_bare_request_and_the_generic_nudge_differ_in_one_step_each(instance):
     bare = sent("b_social", instance, "minimal")
-    shown = json.loads(WORDING.read(BARE, False, bare)["analysts"])
-    assert [one["claim_level_assessments"] for one in shown] == [
-        analyst.response["claim_level_assessments"] for analyst in instance.analysts
-    ]
+    shown, key = json.loads(WORDING.read(BARE, False, bare)["analysts"]), "claim_level_assessments"
+    assert [one[key] for one in shown] == [analyst.response[key] for analyst in instance.analysts]
     assert not any(word in bare for word in ("consensus", "persuade", instance.analysts[0].model_id))
     generic = sent("b_private", instance, "nudged")
     assert WORDING.read(GENERIC, False, generic) and "1." not in generic

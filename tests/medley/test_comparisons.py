@@ -30,12 +30,10 @@ def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
     }
     fixed |= {"is_known_answer": False, "is_error_detection": False, "status": "ok", "status_step_a": "ok"}
     fixed |= {"source": source, "answered": True, **told}
-    names = [f"I{i:03d}" for i in range(len(mms))]
-    rows = [
-        fixed
-        | {"item_id": name, "cluster": name, "domain": DOMAINS[i % 5], "position": i, "mms": float(mms[i])}
-        for i, name in enumerate(names)
-    ]
+    rows = []
+    for i, value in enumerate(mms):
+        about = {"item_id": f"I{i:03d}", "cluster": f"I{i:03d}", "domain": DOMAINS[i % 5], "position": i}
+        rows.append(fixed | about | {"mms": float(value)})
     return pl.DataFrame(rows, schema=SCORED)
 
 
@@ -67,9 +65,8 @@ def test_predictors_over_few_models_have_an_exact_p_and_below_five_no_verdict(n,
 
 
 def test_pairs_rest_on_what_both_were_scored_on():
-    first = scored("a", noise(0)).with_columns(
-        answered=pl.col("position") >= 10, mms=pl.when(pl.col("position") >= 10).then("mms")
-    )
+    known = pl.col("position") >= 10
+    first = scored("a", noise(0)).with_columns(answered=known, mms=pl.when(known).then("mms"))
     row = compare(first, scored("b", noise(0))).filter(family="models_paired").to_dicts()[0]
     assert row["n"] == 20 and row["value"] == 0
 
@@ -80,12 +77,13 @@ def test_simulated_observers_never_meet_models():
     assert set(found["source"]) == {"measured", "simulated"}
 
 
+def without_the_first(model):
+    left = pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status")
+    return scored(model, noise(1)).with_columns(status=left, answered=pl.col("position") > 0)
+
+
 def test_incomplete_models_are_compared_on_what_they_have_and_left_out_elsewhere():
-    lost = scored("b", noise(1)).with_columns(
-        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status"),
-        answered=pl.col("position") > 0,
-    )
-    found = compare(scored("a", noise(0)), lost)
+    found = compare(scored("a", noise(0)), without_the_first("b"))
     assert set(found.filter(pl.col("value").is_not_null())["model"].drop_nulls()) == {"a"}
     (left_out,) = found.filter(family="rank", model="b").to_dicts()
     assert left_out["value"] is None and "not answered" in left_out["status"]
@@ -95,11 +93,7 @@ def test_incomplete_models_are_compared_on_what_they_have_and_left_out_elsewhere
 
 
 def test_a_change_against_a_normal_run_that_is_not_complete_is_withheld():
-    lost = scored("m", noise(1)).with_columns(
-        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status"),
-        answered=pl.col("position") > 0,
-    )
-    asked = pl.concat([lost, scored("m", noise(2), condition="adversarial")])
+    asked = pl.concat([without_the_first("m"), scored("m", noise(2), condition="adversarial")])
     for allowed, known in ((False, False), (True, True)):
         found = estimated(asked, n_boot=50, allow_incomplete=allowed).filter(measure="adversarial_delta")
         assert (found["estimate"].null_count() == 0) == known
@@ -140,15 +134,10 @@ def pull(value, spread=0.02, n=N):
 
 @every(
     "case",
-    [
-        (0.5, 0.2, N, "crowd-follower"),
-        (0.0, 0.2, N, "argument-follower"),
-        (0.0, 0.0, N, "stubborn"),
-        (0.04, 0.0, N, pull_rule.OPEN),
-        (-0.5, -0.5, N, pull_rule.OPEN),
-        (0.5, 0.2, pull_rule.LEAST_CASES - 1, pull_rule.NOT_ENOUGH),
-    ],
-)
+    [(0.5, 0.2, N, "crowd-follower"), (0.0, 0.2, N, "argument-follower"), (0.0, 0.0, N, "stubborn"),
+     (0.04, 0.0, N, pull_rule.OPEN), (-0.5, -0.5, N, pull_rule.OPEN),
+     (0.5, 0.2, pull_rule.LEAST_CASES - 1, pull_rule.NOT_ENOUGH)],
+)  # fmt: skip
 def test_one_rule_on_both_pulls_names_the_character(case):
     crowd, arguments, n, named = case
     assert pull_rule.character(pull(crowd, n=n), pull(arguments, n=n)) == named
@@ -166,9 +155,8 @@ def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
     kin = frozenset(f"I{i:03d}" for i in range(10))
     helped = np.where(np.arange(N) < 10, 0.8, 0.4) + 0.01 * noise(1)
     tables = [scored("a", helped), scored("b", noise(2)), scored("c", noise(3))]
-    found = compared(pl.concat(tables), n_boot=50, related={"a": kin, "b": kin, "c": frozenset()}).filter(
-        family="analyst_overlap"
-    )
+    found = compared(pl.concat(tables), n_boot=50, related={"a": kin, "b": kin, "c": frozenset()})
+    found = found.filter(family="analyst_overlap")
     rows = {row["model"]: row for row in found.to_dicts()}
     assert list(rows) == ["a", "b", "c", None]
     assert rows["a"]["value"] == 1 and rows["a"]["statistic"] == 200 and rows["a"]["verdict"] == "significant"
@@ -179,24 +167,17 @@ def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
 
 def silent(model, n=5):
     said = scored(model, [0.5] * n)
-    return said.with_columns(status=pl.lit("answer_unparsed"), answered=pl.lit(False), mms=None).cast(
-        dict(SCORED)
-    )
+    unread = said.with_columns(status=pl.lit("answer_unparsed"), answered=pl.lit(False), mms=None)
+    return unread.cast(dict(SCORED))
 
 
 @every(
     "tables",
-    [
-        [SCORED.to_frame()],
-        [scored("a", [0.5])],
-        [scored("a", noise(0))],
-        [silent("a"), silent("b")],
-        [scored("a", noise(0)), silent("b")],
-        [scored("a", noise(0)), scored("b", noise(0))],
-        [scored("a", noise(0), condition="adversarial")],
-    ],
+    [[SCORED.to_frame()], [scored("a", [0.5])], [scored("a", noise(0))], [silent("a"), silent("b")],
+     [scored("a", noise(0)), silent("b")], [scored("a", noise(0)), scored("b", noise(0))],
+     [scored("a", noise(0), condition="adversarial")]],
     ids=["nothing", "one instance", "one model", "all silent", "one silent", "two alike", "no normal"],
-)
+)  # fmt: skip
 def test_poor_tables_have_a_status_and_no_number_that_is_none(tables):
     whole = pl.concat(tables)
     for by_run in (True, False):
@@ -281,14 +262,9 @@ def test_known_slopes_and_their_difference_are_recovered_within_their_intervals(
 
 @every(
     ("size", "score", "groups"),
-    [
-        ([], [], []),
-        ([1, 2], [0.1, 0.2], ["a", "a"]),
-        ([1, 1, 1], [0.1, 0.2, 0.3], ["a"] * 3),
-        ([1, 2, 3], [0.1, 0.2, 0.3], ["a", "b", "c"]),
-        ([1, 2, np.nan, np.inf], [0.1, np.nan, 0.3, 0.4], ["a"] * 4),
-    ],
-)
+    [([], [], []), ([1, 2], [0.1, 0.2], ["a", "a"]), ([1, 1, 1], [0.1, 0.2, 0.3], ["a"] * 3),
+     ([1, 2, 3], [0.1, 0.2, 0.3], ["a", "b", "c"]), ([1, 2, np.nan, np.inf], [0.1, np.nan, 0.3, 0.4], ["a"] * 4)],
+)  # fmt: skip
 def test_too_few_sizes_give_a_reason_and_no_slope(size, score, groups):
     found = slope(size, score, groups)
     assert (found.value, found.status) == (None, contrasts.TOO_FEW_SIZES)
@@ -300,10 +276,8 @@ def test_measured_models_with_sizes_are_compared_within_their_families():
         level = 0.1 * np.log10(size or 1.0)
         scores = {**dict.fromkeys(ABILITIES, 0.3), "evaluation": 0.3 + level}
         tables.append(scored(name, noise(1), **scores))
-    specs = [
-        ModelSpec(name=name, provider="simulated", family="north", params_b=size)
-        for name, size in (("small", 8.0), ("middle", 32.0), ("large", 72.0))
-    ]
+    sizes = (("small", 8.0), ("middle", 32.0), ("large", 72.0))
+    specs = [ModelSpec(name=n, provider="simulated", family="north", params_b=size) for n, size in sizes]
     bench = Bound(models=specs)
     groups = groups_of(bench, pl.concat(tables), by_run=False)
     rows = {row.measure: row for row in contrasts.size_slopes(bench, groups)}
@@ -315,9 +289,8 @@ def test_measured_models_with_sizes_are_compared_within_their_families():
 # --- what of the printed numbers follows from their own parts ---------------------------------------------------------
 def test_the_ledger_says_what_follows_of_each_headline_claim():
     rows = {row["quantity"]: row for row in published.ledger().to_dicts()}
-    assert {row["place"] for row in rows.values()} == {"headline"} and all(
-        r["expected"] for r in rows.values()
-    )
+    assert {row["place"] for row in rows.values()} == {"headline"}
+    assert all(row["expected"] for row in rows.values())
     verdicts = {claim: row["verdict"] for claim, row in rows.items()}
     assert verdicts["evaluation grows with size"] == "holds"
     assert verdicts["evaluation grows more with size than control"] == "not decided"
@@ -327,9 +300,8 @@ def test_the_ledger_says_what_follows_of_each_headline_claim():
     raw = rows["the four abilities are distinct"]
     assert (round(raw["low"], 3), round(raw["high"], 3)) == (0.795, 0.937)
     followed = rows["a model that gains under an inverted consensus follows the consensus"]
-    assert followed["verdict"] == "does not hold" and followed["recomputed"] < 0 < published.follower_gain(
-        "reference"
-    )
+    assert followed["verdict"] == "does not hold"
+    assert followed["recomputed"] < 0 < published.follower_gain("reference")
     assert {row.measure for row in published.published_slopes()} == {"mms", *ABILITIES, contrasts.DIFFERENCE}
 
 

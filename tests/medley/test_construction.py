@@ -11,23 +11,12 @@ from hypothesis import strategies as st
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction import consensus
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    POSITIONS,
-    SCALE,
-    VERDICTS,
-    disagreement,
-    is_wrong,
-    label_counts,
-    majority_verdict,
-    positions,
-    ranks,
-    rated_labels,
-    verified_claims,
-)
+from metacog_pipeline.benchmarks.medley.construction.consensus import POSITIONS, SCALE, VERDICTS, ranks
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, first_largest, select
 from metacog_pipeline.benchmarks.medley.construction.sets import published_family, read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.study import load_study
+from tests.medley.conftest import build_reply
 from tests.tables import every
 
 AGREE, DISAGREE, AMBIGUOUS = VERDICTS
@@ -35,14 +24,8 @@ labels = st.sampled_from(SCALE)
 pools_of_labels = st.lists(labels, max_size=30)
 
 
-# --- disagreement ----------------------------------------------------------------------------------------------------
-
-
-# --- consensus ------------------------------------------------------------------------------------------------------
-
-
 def position(label: str) -> str:
-    return POSITIONS[positions(ranks([{"C1": label}], ["C1"])).item()]
+    return POSITIONS[consensus.positions(ranks([{"C1": label}], ["C1"])).item()]
 
 
 def of(given_labels: list[str]) -> list[dict[str, str]]:
@@ -86,25 +69,15 @@ def test_majority_is_kept_only_if_every_deletion_agrees(given_labels):
 def test_the_smallest_majority_of_28_is_15(support, oppose, value, stable):
     table = ranks(of(["high"] * support + ["low"] * oppose), ["C1"])
     found = consensus.jackknife_majority(table, ["C1"])
-    assert (
-        found.claim_confidences["C1"] == pytest.approx(value)
-        and found.claim_details["C1"]["stable"] is stable
-    )
-
-
-@every(("counts", "stable"), [((5, 3, 1), True), ((3, 1, 1), True), ((4, 3, 2), False), ((5, 4, 0), False)])
-def test_a_majority_of_all_is_stable_where_no_deletion_ties_or_changes_the_leader(counts, stable):
-    assert consensus.stable_majority([counts]).tolist() == [stable]
-
-
-# --- verification ---------------------------------------------------------------------------------------------------
+    assert found.claim_confidences["C1"] == pytest.approx(value)
+    assert found.claim_details["C1"]["stable"] is stable
 
 
 @every("given", list(product(VERDICTS, repeat=3)))
 def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
     alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)
-    assert majority_verdict(given) == (alike or given[0])
-    assert is_wrong(given) is (alike == DISAGREE)
+    assert consensus.majority_verdict(given) == (alike or given[0])
+    assert consensus.is_wrong(given) is (alike == DISAGREE)
 
 
 @every(
@@ -122,10 +95,7 @@ def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
 )
 def test_a_claim_is_verified_by_the_side_of_the_consensus_and_two_judges(side, given, said):
     shown = Consensus({"C1": 0.9}, {"C1": {"majority_position": side}} if side else {}, "x")
-    assert verified_claims(shown, {"C1": given}) == {"C1": said}
-
-
-# --- the panel ------------------------------------------------------------------------------------------------------
+    assert consensus.verified_claims(shown, {"C1": given}) == {"C1": said}
 
 
 LABELS_OF = dict(zip("53210", ("very_high", "high", "moderate", "low", "very_low"), strict=True))
@@ -167,36 +137,16 @@ def test_families_are_read_from_the_last_part_of_a_name(model, family):
 
 # --- all stages: a set that brings its whole pool ---------------------------------------------------------------------
 POOL = (
-    "33333",
-    "11111",
-    "23132",
-    "31313",
-    "33113",
-    "13331",
-    "21313",
-    "33331",
-    "11313",
-    "03132",
-    "33533",
-    "31133",
-)
+    "33333", "11111", "23132", "31313", "33113", "13331", "21313", "33331", "11313", "03132", "33533", "31133",
+)  # fmt: skip
 
 
 def a_case(name: str, letters: tuple[str, ...]) -> dict:
     outputs = [
-        {
-            "model_id": f"analyst-{place}",
-            "family": f"house {place // 3}",
-            "response": {
-                "assessment": "As seen.",
-                "claim_level_assessments": [
-                    {"claim_id": claim, "confidence": LABELS_OF[letter], "reasoning": "So it reads."}
-                    for claim, letter in zip(CLAIM_IDS, own, strict=True)
-                ],
-            },
-        }
+        {"model_id": f"analyst-{place}", "family": f"house {place // 3}",
+         "response": build_reply([LABELS_OF[letter] for letter in own], ["So it reads."] * 5, "As seen.")}
         for place, own in enumerate(letters)
-    ]
+    ]  # fmt: skip
     claims = [{"claim_id": claim, "claim_text": f"Cause {claim} explains it."} for claim in CLAIM_IDS]
     given = {"instance_id": name, "domain": "medical", "vignette": f"Case {name}.", "key_claims": claims}
     return {**given, "is_known_answer": name == "KNOWN", "ensemble_outputs": outputs}
@@ -241,8 +191,12 @@ def test_a_pool_becomes_instances_through_all_stages(pool, tmp_path):
     assert (open_case.item_id, known.item_id) == ("OPEN", "KNOWN")
     assert open_case.consensus.method == "jackknife_majority" and open_case.states_claims
     assert {claim.majority_strength for claim in open_case.claims} == {12}
-    table = ranks([rated_labels(a_["response"]) for a_ in a_case("", POOL)["ensemble_outputs"]], CLAIM_IDS)
-    assert [claim.jsd_score for claim in open_case.claims] == disagreement(label_counts(table)).tolist()
+    table = ranks(
+        [consensus.rated_labels(a_["response"]) for a_ in a_case("", POOL)["ensemble_outputs"]], CLAIM_IDS
+    )
+    assert [claim.jsd_score for claim in open_case.claims] == consensus.disagreement(
+        consensus.label_counts(table)
+    ).tolist()
     for each in bench.items:
         assert len(each.analysts) == 8 and set(each.selected_models) == {a.model_id for a in each.analysts}
         assert max(Counter(int(a.model_id.rsplit("-")[-1]) // 3 for a in each.analysts).values()) <= 2

@@ -22,28 +22,21 @@ TEXTS = {claim: f"Statement {claim} holds." for claim in CLAIM_IDS}
 
 
 def analyst(name: str, **changes: object) -> Analyst:
-    items = [
-        {"claim_id": c, "claim_text": t, "confidence": "high", "reasoning": "x"} for c, t in TEXTS.items()
-    ]
+    rated = {"confidence": "high", "reasoning": "x"}
+    items = [{"claim_id": claim, "claim_text": text, **rated} for claim, text in TEXTS.items()]
     return Analyst(name, {"claim_level_assessments": items, **changes})
 
 
 def instance_at(place: int) -> Instance:
     known = KnownAnswer("a", "C2") if place % 4 == 0 else None
     return Instance(
-        item_id=f"I{place:03}",
-        dataset="published",
-        domain=DOMAINS[place % 5],
-        vignette="Some case.",
-        is_known_answer=known is not None,
-        is_error_detection=place % 16 == 0,
+        item_id=f"I{place:03}", dataset="published", domain=DOMAINS[place % 5], vignette="Some case.",
+        is_known_answer=known is not None, is_error_detection=place % 16 == 0,
         claims=tuple(Claim(claim, text, 28, 0.3) for claim, text in TEXTS.items()),
         analysts=(analyst("m1"), analyst("m2"), analyst("m3")),
         consensus=Consensus(dict.fromkeys(CLAIM_IDS, 0.7), {}, "jackknife_majority"),
-        known_answer=known,
-        selected_models=("m3", "m1", "m2"),
-        position=place,
-    )
+        known_answer=known, selected_models=("m3", "m1", "m2"), position=place,
+    )  # fmt: skip
 
 
 @pytest.fixture

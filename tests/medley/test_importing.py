@@ -62,12 +62,8 @@ def test_every_reply_of_a_row_is_kept_under_its_step(tmp_path, items, said):
     head = ["instance_id", "condition", "step_a", "b_private", "b_social"]
     rows = [head, ["PUMP_001", "", said, said, said], ["PUMP_001", "Adversarial", "", "", said]]
     found = take(tmp_path / "a.csv", items, rows)
-    assert kept(found) == [
-        ("PUMP_001", "normal", "step_a"),
-        ("PUMP_001", "normal", "b_private"),
-        ("PUMP_001", "normal", "b_social"),
-        ("PUMP_001", "adversarial", "b_social"),
-    ]
+    normal = [("PUMP_001", "normal", step) for step in head[2:]]
+    assert kept(found) == [*normal, ("PUMP_001", "adversarial", "b_social")]
     assert not found.rejected
     table = observed(items[:1], found.records, ("normal", "adversarial"))
     assert table["status"].to_list() == ["ok", "ok"]
@@ -147,12 +143,7 @@ def test_a_result_file_is_imported_and_scored_again_as_the_package_does(result, 
     taken = read_answers(tmp_path / "rows.jsonl", items, model="theirs", run=1)
     assert len(taken.records) == 3 and not taken.rejected
     again = scored_again(found, items)
-    assert sorted(again["measure"]) == [
-        "epistemic_cowardice",
-        "mms",
-        "proportionality",
-        "reflective_updating",
-    ]
+    assert {*again["measure"]} == {"epistemic_cowardice", "mms", "proportionality", "reflective_updating"}
     assert again["again"].to_numpy() == pytest.approx(again["stored"].to_numpy(), abs=1e-12)
 
 

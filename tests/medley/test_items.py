@@ -32,13 +32,8 @@ def test_everything_that_decides_asking_or_scoring_decides_the_hash(instance):
 
 
 def test_an_analyst_reply_that_is_an_array_or_nothing_is_still_an_analyst(published):
-    given = published(
-        ensemble_outputs=[
-            {"model_id": "a", "response": [{"claim_id": "C1"}]},
-            {"model_id": "b", "response": None},
-        ]
-    )
-    analysts = instance_from_published(given).analysts
+    outputs = [{"model_id": "a", "response": [{"claim_id": "C1"}]}, {"model_id": "b", "response": None}]
+    analysts = instance_from_published(published(ensemble_outputs=outputs)).analysts
     assert analysts == (Analyst("a", {"claim_level_assessments": [{"claim_id": "C1"}]}), Analyst("b", {}))
 
 
@@ -67,6 +62,7 @@ def test_a_broken_object_is_one_line_that_names_the_part(published, changes, say
     [
         {"consensus": []},
         {"consensus": {"claim_confidences": [1]}},
+        {"consensus": {"claim_details": {"C1": None}}},
         {"known_answer": {"correct_answer": "x"}},
         {"verified_wrong": [1]},
         {"selected_models": [None]},
@@ -75,9 +71,6 @@ def test_a_broken_object_is_one_line_that_names_the_part(published, changes, say
 def test_a_broken_companion_is_one_line(published, more):
     with pytest.raises(SourceError, match="PUMP_001"):
         instance_from_published(published(), **more)
-
-
-# --- the published files ----------------------------------------------------------------------------------------------
 
 
 FILES = {"instances/medical.json": b"[1]", "consensus/medical.json": b'{"a": 2}', "known_answers.json": b"{}"}

@@ -14,25 +14,8 @@ from hypothesis import strategies as st
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY
 from metacog_pipeline.benchmarks.medley.judging import asking
-from metacog_pipeline.benchmarks.medley.judging.asking import (
-    ANSWER_CHARACTERS,
-    JUDGEMENT_SCHEMA,
-    STEPS,
-    VIGNETTE_CHARACTERS,
-    Case,
-    cases,
-    combined,
-    condensed,
-    eligible,
-    judge_tasks,
-    read_judgements,
-)
-from metacog_pipeline.benchmarks.medley.judging.grades import (
-    CRITERIA,
-    JUDGE_DIMENSIONS,
-    judge_wording,
-    parse_judgement,
-)
+from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, condensed
+from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, judge_wording
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.read import parse_reply
@@ -68,9 +51,8 @@ def case(final=FINAL, condition="normal", number=1, first=("The valve failed.",)
 
 
 def judge(family, name=None, provider="openai", **more):
-    return ModelSpec(
-        name=name or f"judge-{family}", provider=provider, model=f"{family}-1", family=family, **more
-    )
+    name = name or f"judge-{family}"
+    return ModelSpec(name=name, provider=provider, model=f"{family}-1", family=family, **more)
 
 
 def verdict(grade=2, **changes):
@@ -103,17 +85,14 @@ def test_a_repeated_question_says_so_and_another_message_is_not_recognised():
 
 @every("injection", INJECTIONS, ids=range(len(INJECTIONS)))
 def test_nothing_in_an_answer_ends_its_quotation(injection):
-    for one in (
-        case(final=(injection,)),
-        Case(case().item, "normal", injection, condensed({"_parse_error": True, "_raw": injection})),
-    ):
+    raw = condensed({"_parse_error": True, "_raw": injection})
+    for one in (case(final=(injection,)), Case(case().item, "normal", injection, raw)):
         assert quoted(filled(one))["final"] == one.final.replace("\ud800", "\ufffd")
 
 
 def test_a_reply_is_condensed_to_one_line_per_claim_with_reasons():
-    text = condensed(
-        build_reply(["high", "low", None, 0.7], ["One.\nTwo.", "", "x", "Three."], "In all.\n\nYes.")
-    )
+    reasons = ["One.\nTwo.", "", "x", "Three."]
+    text = condensed(build_reply(["high", "low", None, 0.7], reasons, "In all.\n\nYes."))
     assert text == "Overall: In all. Yes.\nC1: One. Two. (conf: high)\nC4: Three. (conf: 0.7)"
     assert condensed({"assessment": " ", "overall_assessment": "So."}) == "Overall: So."
     assert condensed(parse_reply("I think\nC1 holds.")) == "I think\nC1 holds."
@@ -130,7 +109,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_reply_is_condensed_to_at_most_five_thousand_characters(value):
     nested = {"claim_level_assessments": [{"claim_id": value, "confidence": value, "reasoning": "r"}, value]}
-    assert len(condensed(value)) <= ANSWER_CHARACTERS
+    assert len(condensed(value)) <= asking.ANSWER_CHARACTERS
     assert condensed(nested).count("\n") <= 1
 
 
@@ -145,7 +124,7 @@ def observed(**changes):
 def test_a_case_is_made_of_every_response_about_a_known_instance():
     (found,) = cases([build_debate(1, vignette="x" * 600)], observed())
     assert (found.first, found.final) == ("C1: Because A. (conf: high)", "C1: Because B. (conf: low)")
-    assert quoted(filled(found))["vignette"] == "x" * VIGNETTE_CHARACTERS
+    assert quoted(filled(found))["vignette"] == "x" * asking.VIGNETTE_CHARACTERS
     assert cases([build_debate(2)], observed()) == []
 
 
@@ -158,7 +137,7 @@ def asked(replies, mode="text", **more):
         reply = replies[len(calls) - 1]
         return reply if isinstance(reply, Answer) else Answer(Status.OK, reply)
 
-    (task,) = judge_tasks([case()], judge("openai", **more))
+    (task,) = asking.judge_tasks([case()], judge("openai", **more))
     asyncio.run(task.run(ask, mode))
     return calls
 
@@ -172,7 +151,7 @@ def test_a_judgement_that_says_enough_is_one_call_with_room_and_no_alternatives(
 @pytest.mark.parametrize("little", ["", "{}", '{"a1": 3, "a2": 3, "a3": 0, "b1": 2}', verdict(1, a1=3)])
 def test_a_judgement_that_says_little_is_asked_twice_more_at_most(little):
     calls = asked([little] * 3)
-    assert tuple(call[0] for call in calls) == STEPS
+    assert tuple(call[0] for call in calls) == asking.STEPS
     assert calls[1][1] == calls[2][1] == filled(case(), again=True)
     assert len(asked([little, verdict(0)])) == 2
 
@@ -181,7 +160,7 @@ def test_no_judge_grades_its_own_family_simulated_or_not():
     judges = [judge("openai"), judge("sim", provider="simulated"), judge("google")]
     for own in ("openai", "sim", "google"):
         for provider in ("openai", "simulated", "replay"):
-            found = eligible(judges, judge(own, "m", provider=provider))
+            found = asking.eligible(judges, judge(own, "m", provider=provider))
             assert [one.family for one in found] == [each.family for each in judges if each.family != own]
 
 
@@ -202,11 +181,8 @@ def said(*entries):
     rows = []
     for number, (who, one, text, *more) in enumerate(entries):
         about = {"item_id": one.item.item_id, "item_hash": one.digest, "condition": one.condition}
-        told = {
-            "answer_id": f"id-{number}",
-            "model": who.name,
-            "started_at": start + timedelta(seconds=number),
-        }
+        at = start + timedelta(seconds=number)
+        told = {"answer_id": f"id-{number}", "model": who.name, "started_at": at}
         rows.append(fixed | about | told | {"text": text} | (more[0] if more else {}))
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -216,18 +192,16 @@ X = judge("openai")
 
 def row_of(one, *texts):
     """The row of one judge's texts, each with columns that differ."""
-    frame = read_judgements(
-        said(*((X, one, *each) for each in texts)), [one], [X], model=judge("else"), run=1
-    )
-    (row,) = frame.to_dicts()
+    transcripts = said(*((X, one, *each) for each in texts))
+    (row,) = asking.read_judgements(transcripts, [one], [X], model=judge("else"), run=1).to_dicts()
     return row
 
 
 def test_one_row_per_case_and_judge_that_may_judge():
     judges, model = [X, judge("google"), judge("house")], judge("house", "m", provider="simulated")
     given = [case(), case(number=2), case(number=3, unjudged="b_social is refused")]
-    frame = read_judgements(said((X, given[0], verdict(3))), given, judges, model=model, run=1)
-    assert frame.schema == JUDGEMENT_SCHEMA
+    frame = asking.read_judgements(said((X, given[0], verdict(3))), given, judges, model=model, run=1)
+    assert frame.schema == asking.JUDGEMENT_SCHEMA
     assert frame["status"].to_list() == ["ok", "not_run", "no_answer", "not_run", "not_run", "no_answer"]
     assert frame["judge"].to_list() == ["judge-openai"] * 3 + ["judge-google"] * 3
     assert frame.filter(item_id="PUMP_003")["reason"].to_list() == ["b_social is refused"] * 2
@@ -250,12 +224,8 @@ def test_a_grade_that_was_not_offered_is_none_and_never_guessed(odd):
 
 
 def test_a_judgement_that_says_little_keeps_its_grades_and_gives_no_dimension():
-    row = row_of(
-        case(),
-        (verdict(1),),
-        (verdict(1, a1=3), {"step": "judge_2"}),
-        (verdict(1, a1=2), {"step": "judge_3"}),
-    )
+    later = [(verdict(1, a1=3), {"step": "judge_2"}), (verdict(1, a1=2), {"step": "judge_3"})]
+    row = row_of(case(), (verdict(1),), *later)
     assert (row["status"], row["step"], row["a1"], row["a2"]) == ("says_little", "judge_3", 2, 1)
     assert {row[name] for name in JUDGE_DIMENSIONS} == {None}
     assert (row["cost_usd"], row["output_tokens"]) == (1.5, 9)
@@ -306,11 +276,11 @@ def judgements(table, source="measured", model="m"):
         for place, (name, values) in enumerate(table.items())
         for number, value in enumerate(values)
     ]
-    return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
+    return pl.DataFrame(rows, schema=asking.JUDGEMENT_SCHEMA)
 
 
 def transparency(table):
-    return [grades["transparency"] for grades in combined(judgements(table)).values()]
+    return [grades["transparency"] for grades in asking.combined(judgements(table)).values()]
 
 
 def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing():
@@ -318,26 +288,22 @@ def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing
     assert transparency(table) == pytest.approx([0.9, 0.3, 0.9, None])
     assert transparency(dict(reversed(table.items()))) == transparency(table)
     both = pl.concat([judgements({"x": [0.0], "y": [1.0]}), judgements({"y": [1.0]}, model="n")])
-    found = combined(both)
+    found = asking.combined(both)
     assert found["m", 1, "normal", "I0"]["transparency"] == 0.5
     assert found["n", 1, "normal", "I0"]["transparency"] == 1.0
 
 
 # --- the simulated judge ----------------------------------------------------------------------------------------------
 def graded(one, *, held=False, step="judge", seed=1, **observer):
-    request = ChatRequest(
-        one.messages(again=step != "judge"),
-        Sampling(seed=seed),
-        asking._grades_object() if held else None,
-        step,
-    )
+    messages, form = one.messages(again=step != "judge"), asking._grades_object() if held else None
+    request = ChatRequest(messages, Sampling(seed=seed), form, step)
     return SimulatedJudge(ObserverSpec(**observer))(request)
 
 
 def test_its_reply_is_whole_and_the_same_twice_and_it_answers_nothing_else():
     base = graded(case())
     assert base == graded(case()) == graded(case(), held=True)
-    assert None not in parse_judgement(base).criteria.values()
+    assert None not in asking.parse_judgement(base).criteria.values()
     others = [graded(case(), seed=2), graded(case(), step="judge_2"), graded(case(), accuracy=0.2)]
     assert len({base, *others}) == 4
     assert SimulatedJudge(ObserverSpec())(ChatRequest((Message("user", "Grade: 3"),), Sampling())) == ""
@@ -345,12 +311,8 @@ def test_its_reply_is_whole_and_the_same_twice_and_it_answers_nothing_else():
 
 def test_it_errs_as_often_as_it_should_and_by_one():
     right = json.loads(graded(case(), accuracy=1.0))
-    off = [
-        json.loads(graded(case(), seed=seed, accuracy=0.7))[key] - right[key]
-        for seed in range(40)
-        for key in CRITERIA
-        if right[key] in (1, 2)
-    ]
+    drawn = [json.loads(graded(case(), seed=seed, accuracy=0.7)) for seed in range(40)]
+    off = [each[key] - right[key] for each in drawn for key in CRITERIA if right[key] in (1, 2)]
     assert set(off) == {-1, 0, 1}
     assert mean(one != 0 for one in off) == pytest.approx(0.3, abs=0.06)
 

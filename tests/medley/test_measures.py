@@ -53,9 +53,8 @@ def test_what_the_crowd_did_to_one_claim(measure, make_instance, wrong, adversar
     p = mean + 0.2
     s = {"hold": p, "away": p + 0.1, "toward": mean + 0.05}[target]
     alone = [None, None, None]
-    found = measure(
-        [*alone, 0.5, None], [*alone, p, None], [*alone, s, None], of=instance, adversarial=adversarial
-    )
+    steps = ([*alone, value, None] for value in (0.5, p, s))
+    found = measure(*steps, of=instance, adversarial=adversarial)
     assert found["private_vs_social_delta"] == pytest.approx(merit)
 
 
@@ -73,12 +72,10 @@ def test_equation_3_goes_by_the_consensus_that_is_shown(instance, reply):
     shown = presented(instance, "adversarial")  # C1: the analysts support, the statistic opposes
     followers = Triple(reply(["moderate"]), reply(["moderate"]), reply(["very_low"]))
     resists = Triple(reply(["moderate"]), reply(["moderate"]), reply(["very_high"]))
-    merit = {
-        options.scoring: score_triples([shown] * 2, [followers, resists], options=options, adversarial=True)[
-            "private_vs_social_delta"
-        ].tolist()
-        for options in (REFERENCE, PAPER)
-    }
+    merit = {}
+    for options in (REFERENCE, PAPER):
+        found = score_triples([shown] * 2, [followers, resists], options=options, adversarial=True)
+        merit[options.scoring] = found["private_vs_social_delta"].tolist()
     assert merit == {"reference": [1.0, 0.1], "paper": [0.1, 1.0]}
     unknown = shown.changed(consensus=Consensus())
     assert score_triples([unknown], [followers], options=PAPER)["private_vs_social_delta"].tolist() == [0.5]
@@ -88,12 +85,8 @@ def test_equation_3_goes_by_the_consensus_that_is_shown(instance, reply):
 
 
 def test_judges_say_what_they_say_and_nothing_else_counts():
-    given_ = [
-        {"transparency": 0.4, "unknown": 1.0, "attribution_depth": None},
-        None,
-        {"transparency": float("nan")},
-        "x",
-    ]
+    first = {"transparency": 0.4, "unknown": 1.0, "attribution_depth": None}
+    given_ = [first, None, {"transparency": float("nan")}, "x"]
     found = judged_measures(given_, 4)
     assert tuple(found) == aggregate.JUDGED and found.pop("transparency")[0] == 0.4
     assert np.isnan(np.array(list(found.values()))).all()

@@ -24,11 +24,8 @@ def names(instance):
 
 
 def test_nothing_an_analyst_says_can_name_it_or_state_its_position(instance):
-    hostile = {
-        "analyst": "Analyst Z",
-        "model_id": "vendor/secret",
-        "claim_level_assessments": [{"claim_id": "C1", "confidence": "low", "position": "supports"}],
-    }
+    items = [{"claim_id": "C1", "confidence": "low", "position": "supports"}]
+    hostile = {"analyst": "Analyst Z", "model_id": "vendor/secret", "claim_level_assessments": items}
     shown = masked_analysts(instance.changed(analysts=(Analyst("Analyst A", hostile),)))[0]
     assert shown["analyst"] == "Analyst A" and "model_id" not in shown
     assert shown["claim_level_assessments"] == [{"claim_id": "C1", "position": "opposes"}]
@@ -80,18 +77,13 @@ def test_adversarial_turns_the_consensus_round_and_leaves_the_analysts_alone(ins
 
 @given(value=st.floats(0, 1))
 def test_turned_round_twice_is_as_before(value):
-    detail = {
-        "majority_position": "oppose",
-        "median_confidence": "low",
-        "position_distribution": {"support": 1, "oppose": 5, "uncertain": 2},
-    }
-    given_ = Consensus({"C1": value, "C2": "x"}, {"C1": detail, "C2": None})
+    counts = {"support": 1, "oppose": 5, "uncertain": 2}
+    detail = {"majority_position": "oppose", "median_confidence": "low", "position_distribution": counts}
+    given_ = Consensus({"C1": value, "C2": "x"}, {"C1": detail})
     once = inverted(given_)
-    assert once.claim_details["C1"] == {
-        "majority_position": "support",
-        "median_confidence": "high",
-        "position_distribution": {"oppose": 1, "support": 5, "uncertain": 2},
-    }
+    counts = {"oppose": 1, "support": 5, "uncertain": 2}
+    turned = {"majority_position": "support", "median_confidence": "high", "position_distribution": counts}
+    assert once.claim_details["C1"] == turned
     twice = inverted(once)
     assert twice.claim_confidences["C1"] == pytest.approx(value, abs=1e-11)
     assert twice.claim_confidences["C2"] == "x" and twice.claim_details == given_.claim_details
@@ -100,18 +92,13 @@ def test_turned_round_twice_is_as_before(value):
 def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(instance):
     order = tuple(names(instance)[place] for place in (2, 0, 3, 1))
     shown = presented(instance.changed(selected_models=order), "stripped", named=True)
-    assert names(shown) == [names(instance)[1], names(instance)[3]], (
-        "as they stand, not as they were selected"
-    )
+    # As they stand, not as they were selected.
+    assert names(shown) == [names(instance)[1], names(instance)[3]]
     # beta: high moderate low low very_high; delta: high high very_low low low
     assert shown.consensus.claim_confidences == {"C1": 0.75, "C2": 0.75, "C3": 0.25, "C4": 0.25, "C5": 0.9}
-    assert shown.consensus.claim_details["C2"] == {
-        "median_confidence": "high",
-        "majority_position": "support",
-        "majority_strength": 1,
-        "total_analysts": 2,
-        "position_distribution": {"support": 1, "oppose": 0, "uncertain": 1},
-    }
+    counts = {"support": 1, "oppose": 0, "uncertain": 1}
+    detail = {"median_confidence": "high", "majority_position": "support", "position_distribution": counts}
+    assert shown.consensus.claim_details["C2"] == {**detail, "majority_strength": 1, "total_analysts": 2}
 
 
 def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_instance):

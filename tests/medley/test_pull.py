@@ -1,6 +1,7 @@
 """The signed pull tells respondents who follow the crowd, arguments and themselves apart, as map and character do."""
 
 from datetime import UTC, datetime
+from itertools import product
 
 import polars as pl
 import pytest
@@ -44,18 +45,10 @@ def cases():
 
 @pytest.fixture(scope="module")
 def scored(cases, converse):
-    found = [
-        read(
-            cases,
-            transcripts(cases, converse, name, run),
-            conditions=ARMS,
-            model=name,
-            run=run,
-            source="simulated",
-        )
-        for name in FOLLOWERS
-        for run in (1, 2)
-    ]
+    found = []
+    for name, run in product(FOLLOWERS, (1, 2)):
+        said = transcripts(cases, converse, name, run)
+        found.append(read(cases, said, conditions=ARMS, model=name, run=run, source="simulated"))
     return score_instances(pl.concat(found), cases)
 
 
@@ -83,9 +76,8 @@ def test_map_and_character_say_what_the_pulls_say(scored):
     found = compared(scored, n_boot=500)
     said = found.filter(family="cognitive_map")
     assert dict(said.select("model", "verdict").iter_rows()) == {name: name for name in FOLLOWERS}
-    (row,) = found.filter(
-        family="models_paired", measure="resistance", a="argument-follower", b="crowd-follower"
-    ).to_dicts()
+    pairs = found.filter(family="models_paired", measure="resistance")
+    (row,) = pairs.filter(a="argument-follower", b="crowd-follower").to_dicts()
     assert row["verdict"] == "significant" and row["low"] > 0.3
 
 
@@ -94,9 +86,8 @@ def test_a_pull_without_a_placebo_says_so(scored):
     found = of(estimated(once, n_boot=50, by_run=False))
     assert found["stubborn", "pull_crowd"]["status"] == NO_PLACEBO
     assert found["stubborn", "pull_arguments"]["status"] == NO_ONE_ALONE
-    assert {
-        found["stubborn", name]["estimate"] for name in ("pull_crowd", "pull_arguments", "pull_self")
-    } == {0.0}
+    names = ("pull_crowd", "pull_arguments", "pull_self")
+    assert {found["stubborn", name]["estimate"] for name in names} == {0.0}
 
 
 def test_what_asking_again_shifts_is_no_pull(scored):

@@ -19,8 +19,6 @@ from tests.tables import every
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-REPLY = {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}]}
-TEXT = json.dumps(REPLY)
 PIECES = [*"{}[],:1", '"a"', "null", '"x', "```", "json", "\n", "<think>", "</think>", "é", "\ud800"]
 
 
@@ -44,9 +42,6 @@ def test_a_judge_may_think_first_unless_the_reference_reads():
     assert parse_judgement("```json\n" + grades() + "\n```").non_default == 30
 
 
-# --- labels -----------------------------------------------------------------------------------------------------------
-
-
 def claim(value, **more):
     return {"claim_level_assessments": [{"claim_id": "C1", "confidence": value, **more}]}
 
@@ -58,9 +53,6 @@ def test_a_text_is_looked_for_only_where_there_is_one():
     assert claim_confidence(reply, "C9", "filter") is None
     assert claim_confidence(reply, "C9", "") is None
     assert claim_confidence(claim("low"), "C9", "filter") == 0.35  # no text is contained in any
-
-
-# --- rows -------------------------------------------------------------------------------------------------------------
 
 
 def call(step, text, *, item="PUMP_001", condition="normal", status="ok", minute=0, **more):
@@ -121,16 +113,11 @@ def test_confidences_are_numbers_of_the_reference_map(instance, said):
     assert [row[f"p_{c.lower()}"] for c in CLAIM_IDS] == [0.55, 0.35, 0.15, 0.55, None]
     assert [row[f"s_{c.lower()}"] for c in CLAIM_IDS] == [0.95, 0.35, 0.80, 0.55, 0.4]
     assert row["overall_confidence"] == 0.35
-    assert (row["cost_usd"], row["latency_s"], row["input_tokens"], row["output_tokens"]) == (
-        1.5,
-        6.0,
-        300,
-        30,
-    )
+    assert (row["cost_usd"], row["latency_s"]) == (1.5, 6.0)
+    assert (row["input_tokens"], row["output_tokens"]) == (300, 30)
     assert row["answer_ids"][-1] == "b_social-normal-2"
-    assert (row["domain"], row["is_known_answer"], row["mode"], row["source"]) == (
-        *("troubleshooting", True, "text", "measured"),
-    )
+    assert (row["domain"], row["is_known_answer"]) == ("troubleshooting", True)
+    assert (row["mode"], row["source"]) == ("text", "measured")
 
 
 @every("step", STEPS)
@@ -149,9 +136,7 @@ def test_a_step_that_cannot_be_read_is_named(instance, said, step, text, reason)
     row = only(instance, answers({**said, step: text}))
     assert (row["status"], row["failed_step"]) == ("answer_unparsed", step)
     assert row["reason"].startswith(reason)
-    assert [row[f"status_{one}"] for one in STEPS] == [
-        "answer_unparsed" if one == step else "ok" for one in STEPS
-    ]
+    assert all((row[f"status_{one}"] == "ok") == (one != step) for one in STEPS)
     assert json.loads(row[f"reply_{step}"]).get("_raw", text) == text
 
 

@@ -24,16 +24,11 @@ BOOT = {"seed": 3, "n_boot": 50}
 @pytest.fixture(scope="session")
 def instances(make_instance):
     """Twelve instances over two domains, two of them with an injected error."""
+    domains = ("troubleshooting", "medical")
     return [
-        replace(
-            make_instance(),
-            item_id=f"PUMP_{i:03d}",
-            domain=("troubleshooting", "medical")[i % 2],
-            is_error_detection=i < 2,
-            position=i,
-        )
+        replace(make_instance(), item_id=f"PUMP_{i:03d}", domain=domains[i % 2], is_error_detection=i < 2, position=i)
         for i in range(12)
-    ]
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -53,9 +48,13 @@ def observed(reply):
             "dataset": instance.dataset,
             "domain": instance.domain,
             "model": model,
-            "run": run,
         }
-        about |= {"item_id": instance.item_id, "cluster": instance.item_id, "position": instance.position}
+        about |= {
+            "run": run,
+            "item_id": instance.item_id,
+            "cluster": instance.item_id,
+            "position": instance.position,
+        }
         about |= {"condition": condition, "status": status, "status_step_a": status, "source": source}
         texts = {f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)}
         return {**about, "is_known_answer": True, **numbers, **texts}
@@ -141,10 +140,9 @@ def test_runs_of_an_instance_are_one_unit(instances, answered):
     assert value(found, "t1", "n") == 12
     means = [value(each, "t1", run=run) for run in (1, 2)]
     assert value(found, "t1") == pytest.approx(np.mean(means))
-    twice = pl.concat([answered(1, run=1), answered(1, run=2)])
-    assert value(pool(twice, instances, **BOOT), "t1", "low") == value(
-        pool(answered(1), instances, **BOOT), "t1", "low"
-    )
+    twice, once = pl.concat([answered(1, run=1), answered(1, run=2)]), answered(1)
+    both, one = (value(pool(rows, instances, **BOOT), "t1", "low") for rows in (twice, once))
+    assert both == one
 
 
 def test_intervals_hold_the_value_and_repeat(instances, answered):
@@ -153,18 +151,14 @@ def test_intervals_hold_the_value_and_repeat(instances, answered):
     assert (known["low"] <= known["estimate"]).all() and (known["estimate"] <= known["high"]).all()
     assert known.height > 30
     assert found.equals(pool(answered(4), instances, **BOOT))
-    assert set(found["measure"]) == {
-        each.name
-        for each in measures_of(Medley)
-        if each.conditions("normal") and not each.name.endswith(FIRST_REPLY)
-    }
+    asked = {each.name for each in measures_of(Medley) if each.conditions("normal")}
+    assert set(found["measure"]) == {name for name in asked if not name.endswith(FIRST_REPLY)}
 
 
 def test_what_becomes_of_known_answers_is_counted(instances, observed):
     resists, gives_in = ["moderate", "high", "very_low", "low", "high"], ["high"] * 5  # C3 is the wrong claim
-    rows = [
-        observed(one, resists, resists, gives_in if one.is_error_detection else resists) for one in instances
-    ]
+    last = [gives_in if one.is_error_detection else resists for one in instances]
+    rows = [observed(one, resists, resists, final) for one, final in zip(instances, last, strict=True)]
     found = pool(frame(rows), instances, **BOOT)
     assert value(found, "known_answer_capitulation") == pytest.approx(2 / 12)
     assert value(found, "known_answer_courageous") == pytest.approx(10 / 12)

@@ -5,25 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.medley import scores as scoring
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
-from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, PAPER, PRESETS, REFERENCE, Triple
-from metacog_pipeline.benchmarks.medley.scores import (
-    ABILITIES,
-    DERIVED,
-    DIMENSIONS,
-    NUMBERS,
-    TIERS,
-    WEIGHTS,
-    score_triples,
-)
+from metacog_pipeline.benchmarks.medley.scores import ABILITIES, DERIVED, TIERS, score_triples
 from tests.medley.bound import measured, replace
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
 ODD = [10**400, -(10**400), 1e308, -1e308, "high", "C1", "\ud800", "supports", "", "a b c d"]
-SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(ODD) | st.text(max_size=12)
-)
+NUMBERS = st.booleans() | st.integers() | st.floats()
+SCALARS = st.none() | NUMBERS | st.sampled_from(ODD) | st.text(max_size=12)
 ANYTHING = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["claim_id", "x"]), inner, max_size=3),
@@ -31,15 +22,10 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 KEYS = ["claim_id", "claim_text", "confidence", "reasoning", "position", "reason", "citing_analyst"]
 ITEM = st.dictionaries(st.sampled_from(KEYS), ANYTHING | st.sampled_from(CLAIM_IDS), max_size=5)
-PARTS = [
-    "assessment",
-    "overall_assessment",
-    "claim_level_assessments",
-    "what_changed",
-    "what_i_resisted",
-    "_parse_error",
-]
-OBJECT = st.dictionaries(st.sampled_from(PARTS), ANYTHING | st.lists(ITEM | ANYTHING, max_size=6), max_size=6)
+PARTS = ["assessment", "overall_assessment", "claim_level_assessments", "what_changed", "what_i_resisted"]
+OBJECT = st.dictionaries(
+    st.sampled_from([*PARTS, "_parse_error"]), ANYTHING | st.lists(ITEM | ANYTHING, max_size=6), max_size=6
+)
 HOSTILE = OBJECT | st.lists(ITEM, max_size=6) | ANYTHING
 
 
@@ -59,12 +45,19 @@ TRIPLES = st.lists(st.tuples(plain_replies(), plain_replies(), plain_replies()),
 def check_range(scores):
     """Every number is one, and lies in 0..1, where there is one."""
     absent = {"synthesis_necessity", "content_engagement", "instruction_dependence_gap"}
-    for name in ("mms", *TIERS, *MEASURES, *(f"dimension_{each}" for each in DIMENSIONS), "mas", *ABILITIES):
+    for name in (
+        "mms",
+        *TIERS,
+        *MEASURES,
+        *(f"dimension_{each}" for each in scoring.DIMENSIONS),
+        "mas",
+        *ABILITIES,
+    ):
         array = scores[name]
         if name in absent or scores["n_judged"].min(initial=1) == 0:
             array = array[~np.isnan(array)]
         assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1).all(), name
-    assert not any(np.isinf(scores[name]).any() for name in NUMBERS if name in scores)
+    assert not any(np.isinf(scores[name]).any() for name in scoring.NUMBERS if name in scores)
 
 
 @settings(max_examples=40)
@@ -72,9 +65,8 @@ def check_range(scores):
 def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
     triples = [Triple(*one) for one in given_]
     narrow = make_instance(key_claims=[{"claim_id": "C1", "jsd_score": 0.2, "majority_strength": 3}])
-    instances = [
-        narrow if place % 3 == 2 else make_instance(verified_wrong=["C2"]) for place in range(len(triples))
-    ]
+    wide = make_instance(verified_wrong=["C2"])
+    instances = [narrow if place % 3 == 2 else wide for place in range(len(triples))]
     together = score_triples(instances, triples, options=options)
     check_range(together)
     for place, (instance, triple) in enumerate(zip(instances, triples, strict=True)):
@@ -87,9 +79,8 @@ def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(list(PRESETS)), ANYTHING)
 def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, variant, judged):
     instance = make_instance()
-    scores = score_triples(
-        [instance], [Triple(a, p, s, minimal)], [judged], PRESETS[variant], adversarial=True
-    )
+    triple = Triple(a, p, s, minimal)
+    scores = score_triples([instance], [triple], [judged], PRESETS[variant], adversarial=True)
     check_range(scores)
     assert scores.keys() | {"changed_from_normal", "turned"} == set(DERIVED)
 
@@ -106,7 +97,6 @@ def test_any_analyst_and_any_consensus_is_scored(make_instance, outputs, told, n
     check_range(score_triples([instance], [Triple(reply, reply, reply)]))
 
 
-TIER_1 = WEIGHTS[0]
 FORTY = tuple(Claim(f"C{n}", "", n, 1e100) for n in range(40))
 
 
@@ -118,18 +108,11 @@ def test_any_number_of_claims_is_scored(instance, reply, claims):
     check_range(score_triples([changed, instance], [Triple(*[reply([0.1, 0.9, "low"])] * 3)] * 2))
 
 
-def one_claim(confidence):
-    return parse_reply('{"claim_level_assessments": [{"claim_id": "C1", "confidence": ' + confidence + "}]}")
-
-
 def test_where_there_is_nothing_there_is_no_number(make_instance, reply):
     judged = dict.fromkeys(("transparency", "normative_vs_informational"), 1.0)
     answer = reply([0.8, 0.3, "low", "high", 0.5])
-    found = score_triples(
-        [make_instance(), make_instance(known=None, ensemble_outputs=[])],
-        [Triple(*[answer] * 3)] * 2,
-        [judged, None],
-    )
+    instances = [make_instance(), make_instance(known=None, ensemble_outputs=[])]
+    found = score_triples(instances, [Triple(*[answer] * 3)] * 2, [judged, None])
     assert found["dominant"].tolist() == ["self_regulation", None]
     assert found["known_answer"].tolist() == ["maintained_correct", None]
     for name in ("content_engagement", "mas"):
@@ -146,12 +129,9 @@ def test_lengths_must_agree(instance, reply):
 
 
 def test_presets_differ_in_what_the_paper_prints(instance, reply):
-    triple = Triple(
-        reply([0.8, 0.3, 0.6, 0.9, 0.5]), reply([0.7, 0.3, 0.6, 0.8, 0.5]), reply([0.4, 0.3, 0.5, 0.2, 0.5])
-    )
-    one, other = (
-        measured(score_triples([instance], [triple], options=preset)) for preset in PRESETS.values()
-    )
+    steps = ([0.8, 0.3, 0.6, 0.9, 0.5], [0.7, 0.3, 0.6, 0.8, 0.5], [0.4, 0.3, 0.5, 0.2, 0.5])
+    triple = Triple(*map(reply, steps))
+    one, other = (measured(score_triples([instance], [triple], options=each)) for each in PRESETS.values())
     differing = {name for name in one if abs(one[name] - other[name]) > 1e-9}
-    assert differing >= {*TIER_1, "epistemic_cowardice"} - {"uncertainty_localization"}
+    assert differing >= {*scoring.WEIGHTS[0], "epistemic_cowardice"} - {"uncertainty_localization"}
     assert not differing & {"argument_specificity", "content_engagement", "private_vs_social_delta"}

@@ -9,8 +9,8 @@ A model answers a case alone (step A), reviews its own answer (B-private), and t
 the package computes) and ``paper`` (what the paper writes).
 
 ``benchmark`` is the class. ``items``, ``construction``: instances; ``presentation``, ``prompts``: what is asked; ``read``:
-replies; ``panel``, ``rules``, ``aggregate``, ``instance_scores``: from replies to MMS; ``judging``; ``pull``: social
-influence; ``measures``, ``contrasts``: models; ``report``, ``published``: the paper; ``simulated``: respondents.
+replies; ``rules``, ``scores``: from replies to MMS; ``judging``; ``pull``: social influence; ``measures``, ``contrasts``:
+models; ``report``, ``published``: the paper; ``simulated``: respondents.
 """
 
 from __future__ import annotations

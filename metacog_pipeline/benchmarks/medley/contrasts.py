@@ -72,10 +72,9 @@ def _scored(
 def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
     """Yield the groups of each model by condition, where ``normal`` is one of these."""
     for base, own in _worlds(groups, whole):
-        by_model: dict[str, dict[str, Group]] = {}
-        for group in own:
-            by_model.setdefault(group.model, {})[group.condition] = group
-        yield from ((replace(base, model=model), arms) for model, arms in by_model.items() if NORMAL in arms)
+        for arms in measures.arms_of(own).values():
+            if NORMAL in arms:
+                yield replace(base, model=arms[NORMAL].model), arms
 
 
 def _table(frames: Sequence[pl.DataFrame], column: str = "mms") -> tuple[Floats, list[str]]:
@@ -116,9 +115,7 @@ def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
 # --- between models ---------------------------------------------------------------------------------------------------
 def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]) -> Rows:
     """Yield the wanted pairs of models under every condition, on the instances both were scored on."""
-    arms: dict[tuple[str, str | None, str], dict[str, Group]] = {}
-    for each in groups:
-        arms.setdefault((each.dataset, each.scoring, each.model), {})[each.condition] = each
+    arms = measures.arms_of(groups)
     for base, own in _scored(groups, None, whole=False):
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
@@ -126,7 +123,7 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
             statistic: robust.Location = "trimmed_mean" if measure == "mms" else "mean"
             frames = _items(own)
             if measure != "mms":
-                frames = [pulls(each.condition, arms[each.dataset, each.scoring, each.model]) for each in own]
+                frames = [pulls(each.condition, arms[measures.model_of(each)]) for each in own]
             values, _ = _table(frames, measure)
             resampled = _resampled(values, statistic, benchmark.stream("items"))
             for i, j in pairs:

@@ -54,7 +54,7 @@ class Consensus:
     """What the analysts together hold of each claim, 0..1 (anything else counts as unknown), and details by claim."""
 
     claim_confidences: dict[str, Any] = field(default_factory=dict)
-    claim_details: dict[str, Any] = field(default_factory=dict)
+    claim_details: dict[str, dict[str, Any]] = field(default_factory=dict)
     method: str = ""
 
 

@@ -99,6 +99,19 @@ def most_frequent(names: Sequence[str]) -> str | None:
     return min(counts, key=lambda name: (-counts[name], name), default=None)
 
 
+def model_of(group: Group) -> tuple[Any, ...]:
+    """Return what the groups of one model have in common."""
+    return group.dataset, group.scoring, group.source, group.model, group.run
+
+
+def arms_of(groups: Sequence[Group]) -> dict[tuple[Any, ...], dict[str, Group]]:
+    """Return the groups of each model by condition."""
+    found: dict[tuple[Any, ...], dict[str, Group]] = {}
+    for group in groups:
+        found.setdefault(model_of(group), {})[group.condition] = group
+    return found
+
+
 def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
     """Return the mean of ``values`` ``(instances,)``, whose NaN are left out, with its interval; ``why`` without any."""
     # Signed values that happen to be in 0..1 are no shares, so resamples give their ends.
@@ -139,15 +152,11 @@ def _trimmed(values: Floats, seed: int) -> Estimate:
 
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return how a condition differs from ``normal`` on the instances scored under both."""
-    of_model: dict[tuple[Any, ...], dict[str, Group]] = {}
-    for group in groups:
-        key = (group.dataset, group.scoring, group.model, group.run)
-        of_model.setdefault(key, {})[group.condition] = group
-    found: list[Found] = []
-    for group in groups:
-        arms = of_model[group.dataset, group.scoring, group.model, group.run]
-        found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, arms))
-    return found
+    of_model = arms_of(groups)
+    return [
+        {} if each.condition == NORMAL else _against_normal(benchmark, each, of_model[model_of(each)])
+        for each in groups
+    ]
 
 
 def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -> Found:

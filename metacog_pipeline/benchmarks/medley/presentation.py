@@ -72,16 +72,14 @@ def inverted(consensus: items.Consensus) -> items.Consensus:
     }
     details = {}
     for claim, given in consensus.claim_details.items():
-        detail = dict(given) if isinstance(given, dict) else given
-        if isinstance(detail, dict):
-            side, label = detail.get("majority_position"), detail.get("median_confidence")
-            if isinstance(side, str):
-                detail["majority_position"] = _OTHER_SIDE.get(side, side)
-            if isinstance(label, str) and label in pool.SCALE:
-                detail["median_confidence"] = pool.SCALE[-1 - pool.SCALE.index(label)]
-            if isinstance(counts := detail.get("position_distribution"), dict):
-                detail["position_distribution"] = {_OTHER_SIDE.get(one, one): n for one, n in counts.items()}
-        details[claim] = detail
+        detail = details[claim] = dict(given)
+        side, label = detail.get("majority_position"), detail.get("median_confidence")
+        if isinstance(side, str):
+            detail["majority_position"] = _OTHER_SIDE.get(side, side)
+        if label in pool.SCALE:
+            detail["median_confidence"] = pool.SCALE[-1 - pool.SCALE.index(label)]
+        if isinstance(counts := detail.get("position_distribution"), dict):
+            detail["position_distribution"] = {_OTHER_SIDE.get(one, one): n for one, n in counts.items()}
     return items.Consensus(turned, details, consensus.method)
 
 
@@ -119,8 +117,7 @@ def masked_consensus(consensus: items.Consensus) -> dict[str, Any]:
     """Return what is shown of a consensus: its method, and of each claim direction, strength and number of raters."""
     summary = {}
     for claim in consensus.claim_confidences:
-        told = consensus.claim_details.get(claim)
-        strength, raters = _agreement(told if isinstance(told, dict) else {})
+        strength, raters = _agreement(consensus.claim_details.get(claim, {}))
         shown = {"direction": direction(consensus, claim), "agreement_strength": strength}
         summary[claim] = {**shown, "n_analysts": raters}
     return {"method": consensus.method or "jackknife_median", "claim_summary": summary}
@@ -130,8 +127,8 @@ def direction(consensus: items.Consensus, claim: str) -> str:
     """Return the direction that is shown of a claim."""
     # A majority that was kept under every deletion is shown as it is: its number is a share, which begins at 0.54. Other
     # numbers represent labels, of which high and very high support, low and very low oppose.
-    detail = consensus.claim_details.get(claim)
-    if consensus.method == pool.MAJORITY_METHOD and isinstance(detail, dict) and "stable" in detail:
+    detail = consensus.claim_details.get(claim, {})
+    if consensus.method == pool.MAJORITY_METHOD and "stable" in detail:
         side = detail.get("majority_position") if detail["stable"] is True else None
         return _CERTIFIED.get(side, "divided") if isinstance(side, str) else "divided"
     value = _finite(consensus.claim_confidences.get(claim))

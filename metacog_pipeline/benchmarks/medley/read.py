@@ -23,7 +23,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any, NamedTuple
 
 import polars as pl
@@ -115,7 +115,7 @@ def _repaired(fragment: str) -> dict[str, Any] | None:
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelMap:
     """The numbers of the five labels, each 0..1, and of anything unrecognised."""
 
@@ -126,11 +126,11 @@ class LabelMap:
     low: float
     very_low: float
     unrecognised: float
-    by_text: dict[str, float] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        table = {text: float(getattr(self, label)) for text, label in _LABEL_OF.items()}
-        object.__setattr__(self, "by_text", table)
+    @functools.cached_property
+    def by_text(self) -> dict[str, float]:
+        """The number of each way to spell a label."""
+        return {text: getattr(self, label) for text, label in _LABEL_OF.items()}
 
 
 REFERENCE_MAP = LabelMap("reference", 0.95, 0.80, 0.55, 0.35, 0.15, 0.55)

@@ -48,20 +48,10 @@ def family(home: Home, *families: str) -> Markup:
         f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
         "order by source = 'published', source, scoring, family, measure, model, a, b",
     )
-    heads = [
-        "models",
-        "scored as",
-        "measure",
-        "of",
-        "a",
-        "b",
-        "value",
-        "statistic",
-        "p",
-        "verdict",
-        "n",
-        "note",
-    ]
+    heads = (
+        *("models", "scored as", "measure", "of", "a", "b", "value"),
+        *("statistic", "p", "verdict", "n", "note"),
+    )
     body = [
         (WORLDS[r[0]], r[1] or "", pieces.said(r[2]), *(each or "" for each in r[3:6]), pieces.interval(*r[6:9]),
          pieces.shown(r[9]), pieces.p_value(r[10]), r[11] or "", *r[12:])

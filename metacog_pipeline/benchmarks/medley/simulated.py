@@ -120,11 +120,8 @@ class SimulatedRespondent:
     It reads all it knows out of the message, so it answers the same in process and behind a server.
     """
 
-    def __init__(
-        self, items: Sequence[Instance], observer: ObserverSpec, wording: Wording | None = None
-    ) -> None:
-        self.observer = observer
-        self._wording = wording or load_wording()
+    def __init__(self, items: Sequence[Instance], observer: ObserverSpec, wording: Wording | None = None):
+        self.observer, self._wording = observer, wording or load_wording()
         self._items = {without_surrogates(item.vignette): item for item in reversed(items)}
 
     def knows(self, request: ChatRequest) -> bool:
@@ -137,7 +134,8 @@ class SimulatedRespondent:
         if asked is None:
             return ""
         held, seed = isinstance(request.constraint, JsonObject), request.sampling.seed
-        luck = uniforms(canonical_json([*self._key(asked), asked.step, seed]))
+        case = [asked.item.item_id, asked.item.vignette]
+        luck = uniforms(canonical_json([self.observer.seed, *case, asked.step, seed]))
         if self.observer.character == "silent":
             return "{}" if held else SILENCE
         reply = _written(asked, self._ratings(asked, seed, luck), luck[5])
@@ -155,9 +153,6 @@ class SimulatedRespondent:
                 if material and item is not None and item.states_claims == given:
                     return _Question(item, step, material)
         return None
-
-    def _key(self, asked: _Question) -> list[object]:
-        return [self.observer.seed, asked.item.item_id, asked.item.vignette]
 
     def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[Rating]:
         character, item = self.observer.character, asked.item
@@ -182,7 +177,8 @@ class SimulatedRespondent:
 
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
-        case, own = [asked.item.item_id, asked.item.vignette], self._key(asked)
+        case = [asked.item.item_id, asked.item.vignette]
+        own = [self.observer.seed, *case]
         parts = [uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
         opinions = (NormalDist().cdf(mixed(*each)) for each in zip(*parts, strict=True))
         return [sum(opinion > cut for cut in _CUTS) for opinion, _ in zip(opinions, CLAIM_IDS, strict=False)]
