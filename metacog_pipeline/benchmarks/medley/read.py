@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -258,21 +258,14 @@ def _reading(item: Instance, text: str) -> _Reading:
         kept = json.dumps({"_parse_error": True, "_raw": text})
     stated = reply.get("overall_confidence")
     overall = None if stated is None else confidence_number(stated)
-    if (why := unreadable(item, reply, text)) is not None:
-        return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
     texts = {claim.claim_id: claim.claim_text for claim in item.claims}
     rated = tuple(claim_confidence(reply, claim, texts.get(claim, "")) for claim in CLAIM_IDS)
-    return _Reading("ok", None, kept, rated, overall)
-
-
-def unreadable(item: Instance, reply: object, text: str) -> str | None:
-    """Return why a parsed reply does not count; None where it does."""
+    why = None if any(value is not None for value in rated) else "rates none of C1 to C5"
     if is_error(reply):
-        return "holds no JSON object" if text.strip() else "is empty"
-    texts = {claim.claim_id: claim.claim_text for claim in item.claims}
-    if all(claim_item(reply, claim, texts.get(claim, "")) is None for claim in CLAIM_IDS):
-        return "rates none of C1 to C5"
-    return None
+        why = "holds no JSON object" if text.strip() else "is empty"
+    if why is not None:
+        return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
+    return _Reading("ok", None, kept, rated, overall)
 
 
 def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:
@@ -295,11 +288,10 @@ def reply_text(calls: Calls, step: str) -> str:
     return second.text
 
 
-def again(item: Instance, calls: Calls) -> Iterable[tuple[str, str]]:
-    """Yield the steps to ask once more, with the form to ask for."""
+def again(item: Instance, calls: Calls) -> list[tuple[str, str]]:
+    """Return the steps to ask once more, with the form to ask for."""
     read = parse(item, calls)
-    unread = (step for step in STEPS if step in calls and getattr(read, f"status_{step}") == UNPARSED)
-    yield from ((step, FORM) for step in unread)
+    return [(step, FORM) for step in STEPS if step in calls and getattr(read, f"status_{step}") == UNPARSED]
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -226,8 +226,11 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
 def _longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     if model.provider == "replay":
         return []  # nobody knows how much of it will be imported
-    first, final = (f"{step} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
-    found = [Case(item, name, first, final) for name, items in asked(benchmark) for item in items]  # type: ignore[arg-type]
+    found = []
+    for name, items in asked(benchmark):
+        # No two conditions have equal texts: equal ones would be planned as one.
+        texts = [f"{step} {name} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL)]
+        found += [Case(item, name, *texts) for item in items]  # type: ignore[arg-type]
     return judge_tasks(found, judge)
 
 
