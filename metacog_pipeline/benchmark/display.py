@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +87,6 @@ class Board:
     legend: str = ""
     stands_in: str = ""
     about: Mapping[str, str] = field(default_factory=dict)  # what to know about each data set
-    # ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file
-    notes: Callable[[Callable[[str], Sequence[tuple[Any, ...]]]], Iterable[str]] | None = None
 
 
 PLAIN = Board()

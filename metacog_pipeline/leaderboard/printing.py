@@ -9,7 +9,7 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import FIRST_REPLY, PLAIN, Board, Column
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import output
 from metacog_pipeline.leaderboard.database import text
@@ -207,12 +207,6 @@ def notes(home: Home, benchmark: str | None = None) -> str:
         one_line(f"Question set{f' of {name}' * several}: {dataset}{board_of(name).about.get(dataset, '')}")
         for name, dataset in sets
     ]
-    for name in dict.fromkeys(name for name, _ in sets):
-        own = board_of(name).notes
-        try:
-            lines += [] if own is None else own(read)
-        except MetacogError as error:  # the board is shown all the same
-            lines.append(one_line(f"{name}: no notes ({error})"))
     lines += _red(read(_RED))
     lines += _progress(read(_PROGRESS))
     return "".join(f"{line}\n" for line in lines)

@@ -12,7 +12,7 @@ calibration, auroc     calibration error, Brier score and its parts; area under 
 confidence_measures    answers as counts with their resamples; risk against coverage
 confidence_fit         tables of somebody else's trials: columns (confidence_columns), trials (_data), measures
 agreement_many         Fleiss' kappa, Krippendorff's alpha
-anova, effects         one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
+anova                  one-way ANOVA, Tukey-Kramer, Fisher's LSD; Cohen's d
 ranks, ranksum         Spearman's correlation, many rows at once; Mann and Whitney's test
 robust, pca            trimmed means, medians, resampled ranks of respondents; principal components
 paired(_many), exact   models on the same items: McNemar, Cochran's Q; p of all exchanges of few items

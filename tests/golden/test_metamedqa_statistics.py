@@ -13,9 +13,8 @@ from itertools import combinations
 import pytest
 from scipy.special import stdtrit
 
-from metacog_pipeline.stats.anova import Groups, anova, fisher_lsd, tukey_kramer
+from metacog_pipeline.stats.anova import Groups, anova, cohen_d, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression
-from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.intervals import proportion
 from metacog_pipeline.stats.ranks import spearman_p
 from tests.golden.agreed import need, rows

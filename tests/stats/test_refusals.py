@@ -8,14 +8,13 @@ import pytest
 
 from metacog_pipeline.stats import calibration, paired, power, ranks, resampling, robust
 from metacog_pipeline.stats.agreement_many import fleiss_kappa, krippendorff_alpha
-from metacog_pipeline.stats.anova import anova, fisher_lsd
+from metacog_pipeline.stats.anova import anova, cohen_d, fisher_lsd
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.confidence_measures import trials
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.counts import Counts, check_correction, counts, padded
 from metacog_pipeline.stats.decisions import compare, verdicts
-from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.intervals import proportion, wilson_interval
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
 from metacog_pipeline.stats.metad import fit_metad

@@ -26,9 +26,8 @@ from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.measures import HEADLINE, SHARES, UNANSWERABLE
 from metacog_pipeline.scoring.paired_tests import joined
 from metacog_pipeline.stats import exact, intervals, paired, resampling
-from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
+from metacog_pipeline.stats.anova import Anova, anova, cohen_d, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.correlation import regression as line_through
-from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, OK, SINGLE_ITEM
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling import Z95

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from metacog_pipeline.stats.effects import cohen_d
+from metacog_pipeline.stats.anova import cohen_d
 
 
 def cohen_d_from_data(a, b):
