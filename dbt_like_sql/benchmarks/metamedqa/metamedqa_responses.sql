@@ -17,14 +17,13 @@
 --   answer: the letter read, null when there is none
 --   confidence: 1 (not at all) to 5 (absolutely sure), null when there is none
 --   correct: 1 right, 0 wrong or no letter
---   choice_probs: probabilities of the letters, where log-probabilities were kept
---   confidence_probs: probabilities of the levels
 --   off_menu_mass: probability outside the admissible letters, 0 to 1
 --   tags: subsets reported separately
 --   meta_info: examination step of the parent question
 --   source_target: the letter of the parent question
 --   source: measured or simulated
-select said.* exclude (answer_ids) replace (listed.source as source)
+-- Lists of probabilities stay in the Parquet files: nothing on a board is made of them, and writing them takes a quarter of the time.
+select said.* exclude (answer_ids, choice_probs, confidence_probs) replace (listed.source as source)
 from stg_metamedqa_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset
