@@ -212,7 +212,7 @@ def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 
 def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
-    """Return {model: the instances that show an analyst of its family}, as the study file or its name tells."""
+    """Return {model: the instances that show an analyst of its family}, by the study file or its name."""
     shown = {item.item_id: {published_family(a.model_id) for a in item.analysts} for item in benchmark.items}
     found = {}
     for spec in benchmark.context.study.models:

@@ -100,7 +100,7 @@ class Pool:
         self.wrong: NDArray[np.bool_] = wrong.any(axis=1)
 
     def scores(self, chosen: Sequence[int], size: int) -> Scores:
-        """Return the worth of candidates, by their places, for a panel of ``size``; that of nobody is 0."""
+        """Return the worth of candidates, by their places, for a panel of ``size``; an empty panel is worth 0."""
         if not chosen or not self.claim_ids:
             return Scores()
         tally = ratings.position_counts(self.ranks[list(chosen)])
