@@ -126,7 +126,6 @@ def read_items(
     _usable(path, samples)
     items = {item.item_id: item for item in rules.items}
     records = _records(rules.benchmark.name, items, rules.condition, rules.all_steps, samples, names)
-    options.report(summary)
     return _done(samples, Imported(records, summary=tuple(summary))), names
 
 
@@ -137,6 +136,7 @@ def _import_items(
     found, names = read_items(path, rules, samples, summary, study, options)
     refuse_others(path, study, name, found.records, options.trust)
     made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
+    options.report(summary)
     return replace(found, study=made, known=keep(made, name, found.records))
 
 
@@ -156,7 +156,9 @@ def read_respondents(
         matching.match(file, benchmark.items, samples, options.trust, new=False)
         for each in samples:
             each.condition = usual
-    return read_items(file, rules, samples, summary, None, options)[0]
+    found, _ = read_items(file, rules, samples, summary, None, options)
+    options.report(summary)
+    return found
 
 
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:

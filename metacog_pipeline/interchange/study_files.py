@@ -85,8 +85,8 @@ def _asks(study: Study) -> bool:
 def _with_runs(path: Path, text: str, study: Study, runs: int) -> str:
     if _asks(study):
         raise StudyError(
-            f"{path}: the log has {runs} runs, the study {study.study.runs}; set study.runs = {runs} (models that are "
-            "asked will be asked as often), or import one run with --run"
+            f"{path}: the study has runs 1 to {study.study.runs}, the answers are of run {runs} too; "
+            f"set study.runs = {runs} (models that are asked will be asked as often), or give the run with --run"
         )
     found, n = _RUNS.subn(rf"\g<1>{runs}", text, count=1)
     return found if n else text.replace("[study]", f"[study]\nruns = {runs}", 1)

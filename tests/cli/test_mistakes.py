@@ -110,7 +110,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("sql --study study.toml drop+table+leaderboard", ("DROP is not allowed", "give a SELECT")),
     ("import metamedq f.csv --study study.toml --model theirs --run 1", ('"metamedq"', '"metamedqa"')),
     ("import metamedqa f.csv --study study.toml --model theirs --run 1", ("f.csv", "check the path")),
-    ("import metamedqa ids.csv --study study.toml --model sim --run 1", ('"sim"', 'provider = "replay"')),
+    ("import metamedqa known.csv --study study.toml --model sim --run 1", ('"sim"', 'provider = "replay"')),
     ("import study.toml f.csv --study study.toml", ("study.toml: tables are read from", "rename or convert")),
     ("run --study study.toml", ("run: No such option '--study'", "metacog run [OPTIONS] STUDY")),
     ("fit .", (".: is a folder", "give a file")),
@@ -129,8 +129,8 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("import metamedqa comma.json --study study.toml --model theirs --run 1", ("not JSON at line 1", "repair it there")),
     ("doctor study.toml --repair", ("--repair: give --kept with it",)),
     ("import metamedqa ids.csv --study study.toml --model theirs --run 1", ("row 2", "'sample-9999'", "121 items")),
-    ("import ids.csv --study study.toml", ("ids.csv", "does not say which model answered", "--model")),
-    ("import metamedqa ids.csv --study study.toml --model theirs --run 2", ("--run 2", "raise study.runs")),
+    ("import known.csv --study study.toml", ("known.csv", "does not say which model answered", "--model")),
+    ("import metamedqa known.csv --study study.toml --model theirs --run 2", ("runs 1 to 1", "study.runs = 2")),
     ("ui study.toml --host nowhere.invalid", ('--host "nowhere.invalid"', "no address of this machine", "127.0.0.1")),
     ("sql --study study.toml select+model,avg(estimate)+from+leaderboard", ('"model" must appear in the GROUP BY',)),
     ("export study.toml --format csv --to ok.csv", ("ok.csv: is there already", "nothing is overwritten")),
@@ -148,6 +148,7 @@ DATA = {
     "quotes.jsonl": "{'item_id': 'sample-0001', 'choice': 'A'}\n",
     "one.json": '{"item_id": "sample-0001"}',
     "ids.csv": "item_id,choice,confidence\nsample-9999,A,4\n",
+    "known.csv": "item_id,choice,confidence\nsample-0000,A,4\n",
 }
 
 #: Words of pydantic, DuckDB and Python that no user's mistake is answered with.

@@ -138,7 +138,7 @@ def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take, tmp_path):
         '[study]\nname = "x"\n\n[[models]]\nname = "mine"\nprovider = "simulated"\n\n[benchmarks.questions]\n'
     )
     study.write_text(text)
-    refused(take, tmp_path, SMALL, "the log has 2 runs, the study 1")
+    refused(take, tmp_path, SMALL, "the study has runs 1 to 1, the answers are of run 2")
     study.write_text("models = []\n" + text)
     with pytest.raises(StudyError):
         take(SMALL)

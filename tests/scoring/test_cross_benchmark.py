@@ -4,11 +4,9 @@ from types import SimpleNamespace
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import cross_benchmark
-from metacog_pipeline.scoring.schemas import HARMONISED
 
 
-def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(cross_benchmark, "answers", lambda study: HARMONISED.to_frame())
+def test_a_study_without_answers_has_empty_tables(tmp_path):
     study = SimpleNamespace(
         home=Home(tmp_path),
         models=[SimpleNamespace(name="one")],
