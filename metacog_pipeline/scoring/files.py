@@ -298,7 +298,9 @@ def _pooled(benchmark: Bound, partitions: Sequence[Partition]) -> pl.DataFrame:
         return _numbers(benchmark, partitions, scored, by_run=False)
     # A single run has the numbers of the model: only measures that no run has are computed.
     kept = read_frame(first).with_columns(run=pl.lit(None, pl.Int32))
-    names = {one.name for each in benchmark.measures for one in members(each)} - {*kept["measure"]}
+    asked = scored["condition"].unique().to_list()
+    every = (one for each in benchmark.measures for one in members(each))
+    names = {one.name for one in every if any(map(one.conditions, asked))} - {*kept["measure"]}
     if not names:
         return kept
     more = estimates(narrowed(benchmark, {*names, COVERAGE.name}), groups_of(benchmark, scored, by_run=False))
