@@ -212,22 +212,28 @@ def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
 _LEADS = (
     ("training raises what a model knows of its knowledge", "table_1", "d_prime"),
     ("training does not cost accuracy", "table_1", "accuracy_pct"),
+    ("confidence, too, separates right from wrong better", "figure_2", "auc"),
     ("the gain carries over to other data sets", "table_6", "d_prime"),
     ("on other data sets a yes fits the answer more often", "table_6", "raw_alignment_pct"),
     ("the gain carries over to other languages", "table_7", "d_prime"),
 )
 
 
+def _gains(table: pl.DataFrame, measure: str) -> pl.Series:
+    """Return what training changes of a measure, in each row that is printed before and after."""
+    if "variant" not in table.columns:  # figure 2 prints both in one row
+        return table[f"esma_{measure}"] - table[f"original_{measure}"]
+    key = ["model", "dataset", "condition"]
+    before, after = (table.filter(variant=each).select(*key, measure) for each in ("original", "esma"))
+    both = after.join(before, on=key, suffix="_before")
+    return (both[measure] - both[f"{measure}_before"]) * (0.01 if measure.endswith("_pct") else 1.0)
+
+
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim: the mean change by training over the rows printed before and after."""
     given, made = tables_of(data), []
     for text, stem, measure in _LEADS:
-        key = ["model", "dataset", "condition"]
-        before, after = (
-            given[stem].filter(variant=each).select(*key, measure) for each in ("original", "esma")
-        )
-        both = after.join(before, on=key, suffix="_before")
-        gains = (both[measure] - both[f"{measure}_before"]) * (0.01 if measure.endswith("_pct") else 1.0)
+        gains = _gains(given[stem], measure)
         value, low, high = shared.mean_of(gains.to_list())
         # What must not fall holds unless it does.
         verdict = above(low, high) if measure != "accuracy_pct" else FAILS if high < 0 else HOLDS
