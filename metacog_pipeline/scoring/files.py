@@ -8,7 +8,7 @@ a benchmark's own tables. `scoring.staleness` compares the digests; a file that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -180,7 +180,8 @@ def score(benchmark: Bound, partition: Partition) -> Scores:
     """
     paths = scored_paths(partition)
     try:
-        scored = _derived(benchmark, partition)
+        responses = read_frame(partition.below("responses"))
+        scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     except MetacogError:
         for path in paths:
             path.unlink(missing_ok=True)
@@ -225,20 +226,13 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return made
 
 
-def _derived(
-    benchmark: Bound,
-    partition: Partition,
-    change: reader_error.Change | None = None,
-    *,
-    first: bool = False,
-) -> pl.DataFrame:
-    """Return the responses of a run, or those of ``first`` replies, with derived columns; judgements are ``change``d."""
-    read = read_frame(partition.below("responses"))
-    if first and read["asked_again"].any():
-        kept = current_transcripts(benchmark, partition).filter(~pl.col("step").str.ends_with(AGAIN))
-        read = _responses(benchmark, partition, kept)
-    judged = kept_judgements(benchmark, partition)
-    return derived(benchmark, read, judged if judged is None or change is None else change(judged))
+def _first_replies(benchmark: Bound, partition: Partition) -> pl.DataFrame:
+    """Return the responses of a run as the first replies alone give them."""
+    responses = read_frame(partition.below("responses"))
+    if not responses["asked_again"].any():
+        return responses
+    kept = current_transcripts(benchmark, partition).filter(~pl.col("step").str.ends_with(AGAIN))
+    return _responses(benchmark, partition, kept)
 
 
 def _numbers(
@@ -246,18 +240,31 @@ def _numbers(
 ) -> pl.DataFrame:
     """Return the estimates of runs of a model: of all replies, of first ones, and with the reader model's error in them."""
 
+    @cache  # the reader's error is drawn several times, over the same files
+    def read(first: bool) -> list[tuple[pl.DataFrame, pl.DataFrame | None]]:
+        return [
+            (
+                _first_replies(benchmark, each) if first else read_frame(each.below("responses")),
+                kept_judgements(benchmark, each),
+            )
+            for each in partitions
+        ]
+
+    def derive(change: reader_error.Change | None, *, first: bool) -> pl.DataFrame:
+        made = [
+            derived(benchmark, responses, judged if judged is None or change is None else change(judged))
+            for responses, judged in read(first)
+        ]
+        return pl.concat(made, how="diagonal_relaxed")
+
     def under(change: reader_error.Change | None) -> pl.DataFrame:
-        whole = scored
-        if change is not None:
-            own = (_derived(benchmark, each, change) for each in partitions)
-            whole = pl.concat(own, how="diagonal_relaxed")
+        whole = scored if change is None else derive(change, first=False)
         found = estimates(benchmark, groups_of(benchmark, whole, by_run=by_run))
         if not whole["asked_again"].any():
             return found
         names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
         narrow = narrowed(benchmark, names)  # no other measure is computed a second time
-        own = (_derived(benchmark, each, change, first=True) for each in partitions)
-        groups = groups_of(narrow, pl.concat(own, how="diagonal_relaxed"), by_run=by_run)
+        groups = groups_of(narrow, derive(change, first=True), by_run=by_run)
         first = estimates(narrow, groups).filter(pl.col("measure").is_in(names))
         return pl.concat([found, first.with_columns(pl.col("measure") + FIRST_REPLY)])
 
@@ -318,7 +325,7 @@ def compare(benchmark: Bound) -> Compared:
     scored = read_frames([each.below("scored") for each in partitions])
     judged = kept_judgements(benchmark, *partitions)
     groups = groups_of(benchmark, scored, by_run=False)
-    models = sorted(model_estimates_path(benchmark, each) for each in scored_partitions(benchmark))
+    models = sorted({model_estimates_path(benchmark, each.spec.name) for each in partitions})
     there = [path for path in models if path.exists()]
     pooled = read_frames(there) if there else ESTIMATE.to_frame()
     everything = Scored(scored, groups, judged, pooled)
