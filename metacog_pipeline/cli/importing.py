@@ -78,10 +78,8 @@ def _one(
     def show(line: str) -> None:
         printing.say(f"{file.name}: {line}", understood=[line])
 
-    options, (pairs, condition) = (
-        replace(options, show=None if quiet else show),
-        (given["pairs"], given["condition"]),
-    )
+    options = replace(options, show=None if quiet else show)
+    pairs, condition = given["pairs"], given["condition"]
     counts = {}
     if options.people is None:
         found = importing.take(file, study_file, pairs, condition, options)
@@ -95,7 +93,8 @@ def _one(
     for line in _not_taken(found.rejected):
         click.echo(f"{file.name}: {line}", err=True)
     said = "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}"
-    printing.say(said, **counts, rejected=[each._asdict() for each in found.rejected])
+    rows = [each._asdict() for each in found.rejected] if printing.wanted() else []
+    printing.say(said, **counts, rejected=rows)
     return found
 
 

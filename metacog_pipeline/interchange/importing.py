@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,14 @@ from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
-from metacog_pipeline.llm.types import Status
+from metacog_pipeline.llm.types import Status, Usage
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
 _NAMED, _TRIED, _LEAST_READ, _REASONS = 3, 200, 20, 8
+_USAGE = [each.name for each in fields(Usage)]
 
 
 # --- what a file is about ---------------------------------------------------------------------------------------------
@@ -314,7 +315,8 @@ def _records(
             # what makes it the same answer when it is imported again
             identity = [benchmark, model, each.run, each.item, under, *own, text, mode]
             made = Record(**{
-                **UNKNOWN, **asdict(said.usage), "answer_id": sha256_hex(canonical_json(identity)),
+                **UNKNOWN, **{name: getattr(said.usage, name) for name in _USAGE},
+                "answer_id": sha256_hex(canonical_json(identity)),
                 "benchmark": benchmark, "model": model, "run": each.run, "item_id": each.item,
                 "item_hash": item.item_hash, "condition": under, "step": step, "mode": mode, "text": text,
                 "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,

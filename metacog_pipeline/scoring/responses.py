@@ -134,6 +134,7 @@ def total(kept: Iterable[Kept], column: str) -> Any:
 
 def call_of(kept: Kept) -> Call:
     """Return a kept call as a benchmark reads it."""
-    why = str(kept["error_message"] or kept["error_code"] or "the call failed")
-    failed = why if kept["status"] == "failed" else None
+    failed = None
+    if kept["status"] == "failed":
+        failed = str(kept["error_message"] or kept["error_code"] or "the call failed")
     return Call(kept["status"], kept["text"] or "", kept["mode"], kept["logprobs_json"], failed)
