@@ -39,9 +39,7 @@ def write_folder(study: Study, target: Path, form: str) -> str:
 
 def zip_entry(name: str) -> zipfile.ZipInfo:
     """Return an entry of a zip whose bytes follow from its content alone."""
-    entry = zipfile.ZipInfo(
-        name, (1980, 1, 1, 0, 0, 0)
-    )  # a zip has a time for every entry; all have this one
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # each needs a time; all have this one
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     return entry
 

@@ -64,9 +64,8 @@ def of_log(
     fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
     answers = Answers(path, rules, fields, options, rules.condition)
     for each in samples:
-        each.why = (
-            each.why or each.unscored
-        )  # no benchmark but that of own questions keeps what is not scored
+        # no benchmark but that of own questions keeps what is not scored
+        each.why = each.why or each.unscored
         if each.why is None:
             asked = (each.question or {}).get("question")
             answers.take(

@@ -56,10 +56,8 @@ def compared_text(found: Rows, a: str, b: str) -> str:
 
 
 def _compared(row: Mapping[str, Any]) -> tuple[object, ...]:
-    ends, condition = (
-        (row["low_adjusted"], row["high_adjusted"]),
-        board_condition(row["task"], row["condition"]),
-    )
+    condition = board_condition(row["task"], row["condition"])
+    ends = row["low_adjusted"], row["high_adjusted"]
     interval = "" if None in ends else f"[{_short(ends[0])}, {_short(ends[1])}]"
     about = (row["question"] or "", row["benchmark"], condition, row["measure"], row["family"])
     few = "yes" if row["low_n"] else ""

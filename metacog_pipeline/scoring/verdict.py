@@ -13,6 +13,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+_KEEPS = "Keeps or changes its judgement for good reasons"
 #: Question → how it is asked, and in a few words.
 QUESTIONS: Mapping[str, tuple[str, str]] = {
     "knows": (
@@ -24,7 +25,7 @@ QUESTIONS: Mapping[str, tuple[str, str]] = {
         "Notices the unanswerable: does it see that a question has no answer it can give?",
         "Notices the unanswerable",
     ),
-    "judgement": (_KEEPS := "Keeps or changes its judgement for good reasons", _KEEPS),
+    "judgement": (_KEEPS, _KEEPS),
 }
 WORLDS = {"measured": "models", "simulated": "simulated respondents"}
 WORSE, BEST, SEPARATED = "worse", "best", "not separated"

@@ -125,14 +125,14 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
 
     pairs = combinations(range(len(result.groups.n)), 2) if wanted is None else wanted
     found = []
-    for pair in (_compared(result, i, j) for i, j in pairs):
-        if pair.statistic is not None:
-            q = abs(pair.statistic) * math.sqrt(2)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of SciPy's own integral where p is near 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of SciPy's own integral where p is near 1
+        for pair in (_compared(result, i, j) for i, j in pairs):
+            if pair.statistic is not None:
+                q = abs(pair.statistic) * math.sqrt(2)
                 p = float(studentized_range.sf(q, result.k, result.df_error))
-            pair = replace(pair, statistic=q, p=min(max(p, LEAST_P), 1.0))
-        found.append(pair)
+                pair = replace(pair, statistic=q, p=min(max(p, LEAST_P), 1.0))
+            found.append(pair)
     return tuple(found)
 
 

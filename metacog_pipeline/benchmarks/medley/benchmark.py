@@ -83,14 +83,12 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             for claim in item.claims:
                 share = item.consensus.claim_confidences.get(claim.claim_id)
                 if isinstance(share, int | float) and share != 0.5:
-                    named, shown = (
-                        f"{item.item_id} {claim.claim_id}",
-                        direction(item.consensus, claim.claim_id),
-                    )
-                    sides, best = ("opposes", "supports"), (int(share > 0.5),)
+                    named = f"{item.item_id} {claim.claim_id}"
+                    shown = direction(item.consensus, claim.claim_id)
+                    best = (int(share > 0.5),)  # of the two sides
                     yield Probe(
-                        "brier_score_change", named, sides, best, claim.claim_text, shown, balanced=True
-                    )
+                        "brier_score_change", named, ("opposes", "supports"), best, claim.claim_text, shown, balanced=True
+                    )  # fmt: skip
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]

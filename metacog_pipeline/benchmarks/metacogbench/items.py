@@ -71,9 +71,8 @@ class Field:
     name: str
     type: str
     value: Scalar | tuple[Scalar, ...] | None = None
-    range: tuple[Number, Number] | None = (
-        None  # in place of a value: a number known up to an interval, inclusive
-    )
+    # in place of a value: a number known up to an interval, inclusive
+    range: tuple[Number, Number] | None = None
     abs_tol: Number = 0.0
     rel_tol: Number = 0.0
     unit: str = ""

@@ -32,9 +32,8 @@ class Trainee:
 
     tensors: Named  # trainable, by name; changed in place
     fitness: Callable[[int], Tried]  # reward of the model as it is, on the questions of a generation
-    validate: (
-        Callable[[int, int], Counts] | None
-    )  # counts on part k of n of the held-out questions, if there are any
+    # counts on part k of n of the held-out questions, if there are any
+    validate: Callable[[int, int], Counts] | None
     save: Callable[[Path], None]  # writes a model folder
     read: Callable[[Path], Named]  # returns the tensors of one
 
