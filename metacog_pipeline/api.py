@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from metacog_pipeline.leaderboard.output import Rows
-    from metacog_pipeline.scoring.verdict import Verdict
+    from metacog_pipeline.leaderboard.verdict import Verdict
     from metacog_pipeline.study import Study
 
 #: Ways a run may end that leave boards behind: all done, some partitions failed, rows not readable, batches under way.

@@ -13,11 +13,10 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import BuildResult
 from metacog_pipeline.leaderboard.read import verdicts
 from metacog_pipeline.leaderboard.replayed import build_boards
-from metacog_pipeline.leaderboard.verdict_text import verdict_table
+from metacog_pipeline.leaderboard.verdict import WORLDS, verdict_table
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.verdict import picture
 from metacog_pipeline.scoring import staleness
-from metacog_pipeline.scoring.verdict import WORLDS
 
 HOLDS = "Keys, allowed values and zero-row queries hold; no table is empty because its SQL failed."
 

@@ -208,7 +208,7 @@ class Question:
     secondary: tuple[str, ...] = ()
     # what n of the primary test counts: too few of them leave a verdict out (`stats.exact`)
     unit: Literal["items", "models"] = "items"
-    # which question of the study's verdict it answers (`scoring.verdict.QUESTIONS`); None: none of them
+    # which question of the study's verdict it answers (`leaderboard.verdict.QUESTIONS`); None: none of them
     verdict: Literal["knows", "calibrated", "unanswerable", "judgement"] | None = None
 
     @property

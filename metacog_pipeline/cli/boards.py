@@ -16,7 +16,7 @@ from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query, verdict_rows, verdicts
 from metacog_pipeline.leaderboard.read import pairs as read_pairs
-from metacog_pipeline.leaderboard.verdict_text import compared_text, verdict_text
+from metacog_pipeline.leaderboard.verdict import compared_text, verdict_text
 
 
 @click.command()

@@ -13,9 +13,9 @@ import duckdb
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard import verdict
 from metacog_pipeline.leaderboard.database import attach, open_database, text
 from metacog_pipeline.leaderboard.output import Rows, unique
-from metacog_pipeline.scoring import verdict
 from metacog_pipeline.storage.read_only import add_files, dataset, require_reading, seal
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def board(home: Home, benchmark: str | None = None) -> Rows:
 
 
 def verdict_rows(home: Home) -> Rows:
-    """Return the rows of the table ``verdict`` with label and unit of their measure, as `scoring.verdict.Cell` has them."""
+    """Return the rows of the table ``verdict`` with label and unit of their measure, in the order of `verdict.Cell`."""
     about = {"label": "coalesce(said.label, own.measure)", "unit": "said.unit"}
     listed = ", ".join(f"{about.get(name, f'own.{name}')} as {name}" for name in verdict.columns())
     return read_table(

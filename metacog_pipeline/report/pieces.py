@@ -16,7 +16,7 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
-from metacog_pipeline.leaderboard.verdict_text import p_text
+from metacog_pipeline.leaderboard.verdict import p_text
 from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.figures import Point
 

@@ -10,11 +10,10 @@ from markupsafe import Markup
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.leaderboard.read import verdicts
-from metacog_pipeline.leaderboard.verdict_text import p_text
+from metacog_pipeline.leaderboard.verdict import QUESTIONS, WORSE, Answer, Cell, Verdict, p_text
 from metacog_pipeline.report import figures, pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Point
 from metacog_pipeline.report.pieces import WORLDS, Part
-from metacog_pipeline.scoring.verdict import QUESTIONS, WORSE, Answer, Cell, Verdict
 
 MOST_PAIRS = 200
 MOST_COLUMNS = 5  # models of the matrix: more do not fit a screen of 1280 pixels

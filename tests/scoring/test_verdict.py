@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from metacog_pipeline import registry
+from metacog_pipeline.leaderboard.verdict import columns, verdicts
 from metacog_pipeline.scoring import comparisons, model_pairs
 from metacog_pipeline.scoring.comparisons import CONFIDENCE, as_table, finished, with_adjusted_intervals
 from metacog_pipeline.scoring.schemas import HARMONISED
-from metacog_pipeline.scoring.verdict import columns, verdicts
 
 METAMEDQA = registry.load("metamedqa")
 
