@@ -36,7 +36,7 @@ def export(study_file: Path, target: Path | None, form: str) -> None:
         summary = f"{files} files, {path.stat().st_size:,} bytes, seal {seal[:12]}"
         printing.say(f"wrote {path}: {summary}", wrote=[str(path)], seal=seal, files=files)
     else:
-        from metacog_pipeline.exporting import write_folder
+        from metacog_pipeline.exporting.formats import write_folder
 
         if target is None:
             raise click.UsageError(f"--to is missing: give the new folder of --format {form}")

@@ -100,16 +100,17 @@ def _show(lines: Sequence[str]) -> None:
 def reproduce_bundle(bundle: Path, target: Path | None, given: Path | None) -> None:
     """Make the boards of a bundle again, and print table by table whether each is equal."""
     from metacog_pipeline import __version__
-    from metacog_pipeline.exporting.reproduce import reproduce
+    from metacog_pipeline.exporting.bundle import reproduce
 
-    made = reproduce(bundle, target, given)
-    n = len(made.tables)
-    for each in made.tables:
+    study, about, tables = reproduce(bundle, target, given)
+    n, differ = len(tables), [each for each in tables if each.differs is not None]
+    for each in tables:
         row = {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
         printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}", tables=[row])
-    printing.say(version=made.version, here=__version__, home=str(made.home))
-    if not made.differ:
-        return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
+    made = about["board_version"]
+    printing.say(version=made, here=__version__, home=str(study.home))
+    if not differ:
+        return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {study.path.parent}")
     printing.flush()
-    first, versions = made.differ[0], f"made by version {made.version}, this is {__version__}"
-    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({versions}): {first.name}: {first.differs}")
+    first, versions = differ[0], f"made by version {made}, this is {__version__}"
+    raise MetacogError(f"{len(differ)} of {n} tables differ ({versions}): {first.name}: {first.differs}")

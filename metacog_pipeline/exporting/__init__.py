@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import pkgutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.files import making_folder
 
-if TYPE_CHECKING:
-    from metacog_pipeline.study import Study
-
-#: Format → ``module:function``: ``write(facts, folder)`` fills an empty folder and returns a line about it.
-FORMATS = {
-    "csv": "tables:write_csv",
-    "eee": "every_eval:write",
-    "hf": "tables:write_parquet",
-    "inspect": "inspect_files:write",
-}
-
-
-def write_folder(study: Study, target: Path, form: str) -> str:
-    """Write the results of ``study``, all of one board, to a new folder; return a line about them.
-
-    Raises ``StudyError`` if ``target`` exists, ``StoreError`` if there is no board or nothing can be written.
-    """
-    from metacog_pipeline.exporting.facts import Facts
-    from metacog_pipeline.leaderboard.read import one_connection
-
-    with one_connection(study.home), new(target), making_folder(target) as folder:
-        line: str = pkgutil.resolve_name(f"{__name__}.{FORMATS[form]}")(Facts.of(study), folder)
-    return line
+FORMATS = ("csv", "eee", "hf", "inspect")
 
 
 def zip_entry(name: str) -> zipfile.ZipInfo:

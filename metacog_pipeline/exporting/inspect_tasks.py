@@ -1,8 +1,7 @@
 """Every installed benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL``.
 
 One adapter: inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is
-whether the item was answered correctly, with the whole reading. Intervals, paired tests and
-meta-d′ come with the board (`metacog import LOG`).
+whether the item was answered correctly; intervals, paired tests and meta-d′ come with the board (`metacog import LOG`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from inspect_ai import Task, task
 from inspect_ai._util.registry import RegistryInfo, registry_add
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import (
-    ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
@@ -46,48 +44,30 @@ _homes: list[tempfile.TemporaryDirectory[str]] = []  # of studies that were not 
 
 
 @functools.cache
-def _benchmark(name: str, study: str | None) -> Bound:
-    """Return the benchmark with the settings of a study file, or with those it is tried with: no download, few items."""
+def _benchmark(name: str, study: str | None) -> tuple[Bound, dict[str, Any]]:
+    """Return a benchmark with its items by id, set as in a study file, or as it is tried: no download, few items."""
     if study is None:
         _homes.append(tempfile.TemporaryDirectory(prefix="metacog-inspect-"))
-        path = Path(_homes[-1].name) / "study.toml"
-        settings = dict(registry.load(name).trial_settings)
-        models = [{"name": "inspect", "provider": "replay"}]
-        path.write_text(
-            toml_text({"study": {"name": "inspect"}, "models": models, "benchmarks": {name: settings}}),
-            "utf-8",
-        )
-    else:
-        path = Path(study)
-    found = load_study(path)
+        study = str(Path(_homes[-1].name) / "study.toml")
+        tried = {
+            "study": {"name": "inspect"},
+            "models": [{"name": "inspect", "provider": "replay"}],
+            "benchmarks": {name: dict(registry.load(name).trial_settings)},
+        }
+        Path(study).write_text(toml_text(tried), "utf-8")
+    found = load_study(Path(study))
     if name not in found.enabled:
-        raise StudyError(f"{path}: does not run {name}; it runs: {', '.join(found.enabled)}")
+        raise StudyError(f"{study}: does not run {name}; it runs: {', '.join(found.enabled)}")
     found.prepare()
     made = bound(found, name)
     construction.build(made)
-    return made
-
-
-def _sample(item: Any, condition: str) -> Sample:
-    """Return an item under a condition, shown by its question: its own solver words what is asked."""
-    shown, key = (
-        next((each for name in names if isinstance(each := getattr(item, name, None), str)), "")
-        for names in (_QUESTIONS, _KEYS)
-    )
-    about = {"item_id": item.item_id, "condition": condition}
-    return Sample(input=shown or item.item_id, target=key, id=f"{condition}/{item.item_id}", metadata=about)
-
-
-def _turn(message: Message) -> ChatMessage:
-    found: ChatMessage = _TURNS[message.role](content=message.content)
-    return found
+    return made, {each.item_id: each for each in made.items}
 
 
 @solver
 def asked_as_published(name: str, study: str | None = None) -> Any:
     """Ask every call of an item as the benchmark words it."""
-    benchmark = _benchmark(name, study)
-    items = {each.item_id: each for each in benchmark.items}
+    benchmark, items = _benchmark(name, study)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         kept: dict[str, Call] = {}
@@ -98,9 +78,10 @@ def asked_as_published(name: str, study: str | None = None) -> Any:
             **rest: Any,
         ) -> Answer:  # fmt: skip
             config = GenerateConfig(temperature=0.0 if send_temperature else None, max_tokens=max_tokens)
-            turns = [_turn(each) for each in messages]
+            turns = [_TURNS[each.role](content=each.content) for each in messages]
             state.output = await get_model().generate(turns, config=config)
             said = [state.output.message] if state.output.choices else []
+            # A later call repeats the talk before it: only its last turn is new.
             state.messages = [*state.messages, *(turns[-1:] if kept else turns), *said]
             status = _STATUS.get(state.output.stop_reason, Status.OK)
             kept[step] = Call(status.value, state.output.completion, "text")
@@ -117,43 +98,45 @@ def asked_as_published(name: str, study: str | None = None) -> Any:
 @scorer(metrics=[accuracy(), stderr()])
 def read_as_published(name: str, study: str | None = None) -> Any:
     """Read the calls of an item as the benchmark does; no score where nothing is right or wrong."""
-    benchmark = _benchmark(name, study)
-    items = {each.item_id: each for each in benchmark.items}
+    benchmark, items = _benchmark(name, study)
 
     async def score(state: TaskState, target: Target) -> Score:
         item, condition = items[state.metadata["item_id"]], str(state.metadata["condition"])
         read = benchmark.parse(item, condition, state.store.get(CALLS) or {})
         known = {name: value for name, value in asdict(read).items() if value is not None}
-        right = known.get("correct")
-        if right is None and read.status in benchmark.unreadable and "correct" in benchmark.coded:
+        right = known.get("correct", float("nan"))
+        if "correct" not in known and read.status in benchmark.unreadable and "correct" in benchmark.coded:
             right = 0  # what cannot be read is not right
-        return Score(
-            value=float("nan") if right is None else float(right), explanation=read.reason, metadata=known
-        )
+        return Score(value=float(right), explanation=read.reason, metadata=known)
 
     return score
 
 
-def _made(name: str, study: str | None = None, condition: str | None = None) -> Task:
-    benchmark = _benchmark(name, study)
-    arms = [(arm, items) for arm, items in tasks.asked(benchmark) if condition in (None, arm)]
-    if not arms:
-        names = ", ".join(arm for arm, _ in tasks.asked(benchmark))
-        raise StudyError(f"condition={condition}: {name} asks {names}")
-
-    samples = [_sample(item, arm) for arm, items in arms for item in items]
-    return Task(
-        dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study),
-        scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,
-        metadata={"benchmark": name, "paper": benchmark.paper.title},
-    )  # fmt: skip
+def _sample(item: Any, condition: str) -> Sample:
+    """Return an item under a condition, shown by its question: its own solver words what is asked."""
+    shown, key = (
+        next((each for name in names if isinstance(each := getattr(item, name, None), str)), "")
+        for names in (_QUESTIONS, _KEYS)
+    )
+    about = {"item_id": item.item_id, "condition": condition}
+    return Sample(input=shown or item.item_id, target=key, id=f"{condition}/{item.item_id}", metadata=about)
 
 
 def _register(name: str) -> None:
     """Make a task known as metacog/NAME: inspect_ai itself would name it after the package."""
 
     def made(study: str | None = None, condition: str | None = None) -> Task:
-        return _made(name, study, condition)
+        benchmark, _ = _benchmark(name, study)
+        asked = dict(tasks.asked(benchmark))
+        if condition is not None and condition not in asked:
+            raise StudyError(f"condition={condition}: {name} asks {', '.join(asked)}")
+        arms = asked if condition is None else [condition]
+        samples = [_sample(item, arm) for arm in arms for item in asked[arm]]
+        return Task(
+            dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study),
+            scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,
+            metadata={"benchmark": name, "paper": benchmark.paper.title},
+        )  # fmt: skip
 
     made.__name__ = made.__qualname__ = name
     known = {"attribs": {}, "params": ["study", "condition"]}

@@ -10,58 +10,45 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
 from metacog_pipeline.exporting import bundle
-from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.leaderboard import replayed
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.scoring import files
+from metacog_pipeline.study import load_study
+from tests import homes
 from tests.asking_in_process import ask
+from tests.studies import write_study
 
 #: Stand where they must not leave from: the environment, the study file, the name of its folder, a reply.
 CANARIES = ("sk-canary-1234567890abcdef", "canary-token-from-the-environment", "canary-user", "canary-pass")
-STUDY = """
-[study]
-name = "leaves"
-seed = 3
-owners = ["canary-user@example.org"]
-
-[[models]]
-name = "careful"
-provider = "simulated"
-api_key_env = "LEAVES_API_KEY"
-observer = { accuracy = 0.8, metacognition = 0.8, seed = 1 }
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = { accuracy = 0.5, metacognition = 0.2, untidiness = 0.2, seed = 2 }
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 4
-
-[benchmarks.questions]
-items = ["own/mine.jsonl"]
-conditions = ["verbal_percent"]
-allow_incomplete = true
-"""
 QUESTIONS = [
     {"id": f"q{n}", "question": f"What is {n} plus {n}?", "options": [str(2 * n + k) for k in (0, 1, 3)], "answer": "A"}
     for n in range(5)
 ] + [{"id": "=odd", "question": "=1+1 in a sheet?\r\n'quoted'", "answer": "2"}]  # fmt: skip
 
 
-def publish(study: Study) -> None:
-    """Ask whoever is simulated, and publish."""
+def respondent(name: str, seed: int, accuracy: float = 0.8, **more: Any) -> dict[str, Any]:
+    observer = {"accuracy": accuracy, "metacognition": 0.8, "untidiness": 0.1, "seed": seed}
+    return {"name": name, "provider": "simulated", "observer": observer, **more}
+
+
+def publish(path: Path) -> Path:
+    """Ask whoever is simulated, judges too, and publish."""
+    study = load_study(path)
     study.prepare()
+    if "medley" in study.benchmarks:
+        homes.lend_cases(study)
     for benchmark in enabled(study):
         construction.build(benchmark)
+        judges = judging.wanted(benchmark)
         for partition in tasks.partitions(benchmark):
-            if partition.spec.provider == "simulated":
-                ask(benchmark, partition)
+            ask(benchmark, partition)
+            if judges is not None:
+                judging.ask(benchmark, judges, partition, files.read(benchmark, partition))
     replayed.publish(study, asking=False)
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -71,19 +58,16 @@ def made(tmp_path_factory):
     (folder / "own").mkdir(parents=True)
     lines = "".join(json.dumps(each) + "\n" for each in QUESTIONS)
     (folder / "own" / "mine.jsonl").write_text(lines, encoding="utf-8")
-    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
-    publish(load_study(folder / "study.toml"))
-    return folder / "study.toml"
+    own = {"items": ["own/mine.jsonl"], "conditions": ["verbal_percent"], "allow_incomplete": True}
+    models = respondent("careful", 1, api_key_env="LEAVES_API_KEY"), respondent("hasty", 2, 0.5)
+    asked = {"metamedqa": {"dataset": "sample", "limit": 4}, "questions": own}
+    return publish(write_study(folder, *models, benchmarks=asked, seed=3, owners=["canary-user@example.org"]))
 
 
 @pytest.fixture(scope="session")
 def archive(made, tmp_path_factory):
     """The bundle of the small study."""
-    folder = tmp_path_factory.mktemp("bundle")
-    (folder / "in").mkdir()
-    bundle.write(Facts.of(load_study(made)), folder / "in")
-    bundle.pack(folder / "in", folder / "study.zip")
-    return folder / "study.zip"
+    return bundle.write_archive(load_study(made), tmp_path_factory.mktemp("bundle") / "study.zip")[0]
 
 
 @pytest.fixture
