@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,32 +32,26 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One kept answer of a step: the newest that did not fail, a failed one only where there is no other.
+    """One kept answer of a step: the newest that did not fail, a failed one only where there is no other."""
 
-    ``status`` is ok, refused, truncated or failed; ``error`` says why it failed; ``mode`` is the answer mode.
-    """
-
-    status: str
+    status: str  # ok, refused, truncated or failed
     text: str
-    mode: str = "text"
+    mode: str = "text"  # the answer mode
     logprobs_json: str | None = None
-    error: str | None = None
+    error: str | None = None  # why it failed
 
 
 Calls = Mapping[str, Call]  # by step
 
 
 def ended(call: Call | None, limit: str = "max_tokens") -> tuple[str, str] | None:
-    """Return status and reason of a call without a whole reply; None of one that can be read. ``limit`` is what to raise.
-
-    A reply that a limit cut is ``too_long`` in any case, except in mode ``logit_bias``, where one token is all that
-    was asked for, and where the model had ended its turn before.
-    """
+    """Return status and reason of a call without a whole reply, which names the ``limit`` to raise; else None."""
     if call is None:
         return NOT_RUN, "not asked yet"
     match call.status:
         case "failed":
             return FAILED, call.error or "the call failed"
+        # In mode logit_bias one token is all that was asked for; a model that had ended its turn was not cut in it.
         case "truncated" if call.mode != "logit_bias" and not Envelope.of(call.text).ended:
             return TOO_LONG, _CUT.format(limit)
         case "refused":
@@ -86,34 +81,33 @@ def reading_of(calls: Calls, step: str, fields: Sequence[Field]) -> Reading:
     return read(Envelope.of("", _ENDS.get(end[0], "ok")), fields)
 
 
+def _place(calls: Calls, step: str, reading: Reading, name: str) -> tuple[Call, int, int]:
+    """Return the call that a field was read from, and its place in the reply, which is empty where there is none."""
+    found = reading[name]
+    start = reading.second_start if found.again else reading.start
+    place = (start + found.start, start + found.end) if found.start >= 0 else (0, 0)
+    return calls[step + AGAIN if found.again else step], *place
+
+
 def said_with(calls: Calls, step: str, reading: Reading, name: str) -> Sequence[TokenLogprob]:
     """Return the tokens that say a field; none where the provider gave none, or those of another text."""
-    found = reading[name]
-    call = calls[step + AGAIN if found.again else step]
-    if not call.logprobs_json or found.start < 0:
-        return ()
-    start = reading.second_start if found.again else reading.start
-    try:
-        tokens = decode_logprobs(call.logprobs_json)
-    except ValueError:
-        return ()
-    return at(tokens, call.text, start + found.start, start + found.end)
+    call, start, end = _place(calls, step, reading, name)
+    with contextlib.suppress(ValueError):
+        if call.logprobs_json and end:
+            return at(decode_logprobs(call.logprobs_json), call.text, start, end)
+    return ()
 
 
 def words_of(calls: Calls, step: str, reading: Reading, name: str) -> str:
     """Return the words of the reply that a field was read from."""
-    found = reading[name]
-    start = reading.second_start if found.again else reading.start
-    text = calls[step + AGAIN if found.again else step].text
-    return text[start + found.start : start + found.end] if found.start >= 0 else ""
+    call, start, end = _place(calls, step, reading, name)
+    return call.text[start:end]
 
 
 def why(found: Found, name: str) -> str:
     """Return in one line why a field has no value."""
-    stated = (
-        f" {found.value:g}" if found.status == "out_of_range" and isinstance(found.value, int | float) else ""
-    )
-    return _WHY.get(found.status, "it cannot be read").format(name=name + stated)
+    outside = found.status == "out_of_range" and isinstance(found.value, int | float)
+    return _WHY[found.status].format(name=f"{name} {found.value:g}" if outside else name)
 
 
 def said(found: Found) -> Any:

@@ -19,15 +19,15 @@ CallStatus = Literal["ok", "truncated", "refused", "failed"]
 # Marks of thinking as models write them where no server takes them off: tags; Magistral's and Kimi's brackets; Cohere's
 # and other special tokens; MedGemma's unused tokens. A mark that ends thinking has a slash, or says so.
 _MARK = re.compile(
-    r"<\s{0,3}(?P<tag>/?)\s{0,3}(?:think|thinking|thought|reasoning|scratchpad|seed:think)\b[^<>]{0,80}+>"
-    r"|(?P<bracket>\[/?)THINK\]|◁(?P<triangle>/?)think▷"
-    r"|<\|(?P<token>(?:START|END|begin_of|end_of)_(?:THINKING|thought))\|>"
-    r"|<unused(?P<unused>9[45])>(?:thought\b)?",
-    re.IGNORECASE,
+    r"(?i)<\s{0,3}/?\s{0,3}(?:think|thinking|thought|reasoning|scratchpad|seed:think)\b[^<>]{0,80}+>"
+    r"|\[/?THINK\]|◁/?think▷"
+    r"|<\|(?:START|END|begin_of|end_of)_(?:THINKING|thought)\|>"
+    r"|<unused9[45]>(?:thought\b)?"
 )
+_ENDS = re.compile(r"(?i)<\s{0,3}/|\[/|◁/|<\|end|<unused95")
 # gpt-oss names the channel of each message: what is on "final" is the reply, "analysis" and "commentary" are not.
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>[\w.:= ]{0,60}+)?<\|channel\|>\s{0,3}(\w{1,20})[^<>]{0,80}+<\|message\|>", re.IGNORECASE
+    r"(?i)(?:<\|start\|>[\w.:= ]{0,60}+)?<\|channel\|>\s{0,3}(\w{1,20})[^<>]{0,80}+<\|message\|>"
 )
 # End-of-turn and start-of-turn tokens of the model families.
 _TOKENS = re.compile(
@@ -42,14 +42,12 @@ _OPENING = re.compile(
 )
 # A line that begins the turn of somebody else.
 _SPEAKER = re.compile(
-    r"^[ \t]{0,8}(?:#{1,4}[ \t]{0,4}|\*\*)?(?:[A-Z]{1,4}[ \t]{1,4})?"
+    r"(?mi)^[ \t]{0,8}(?:#{1,4}[ \t]{0,4}|\*\*)?(?:[A-Z]{1,4}[ \t]{1,4})?"
     r"(?:Human|User|Instruction|Question|Sentence|Statement|Text|Input|Q|问题|Pregunta|질문|Frage)"
-    r"(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]",
-    re.MULTILINE | re.IGNORECASE,
+    r"(?:[ \t]{1,4}\d{1,4})?(?:\*\*)?[ \t]{0,4}[:：]"
 )
 _ANSWERED = re.compile(
-    r"answer|confidence|decision|antwort|respuesta|réponse|答案|정답|[{\[]|^\W{0,8}\w{1,2}\W{0,8}$",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)answer|confidence|decision|antwort|respuesta|réponse|答案|정답|[{\[]|^\W{0,8}\w{1,2}\W{0,8}$"
 )
 LONGEST_END = 100_000  # characters at either end of a reply that are looked at: a longer one is no answer
 MOST_READ = 32_000  # characters of a turn, its last: no answer comes before so many
@@ -133,8 +131,8 @@ def turn_of(reply: str) -> str:
 
 def _only_thinks(text: str) -> bool:
     """Return whether a reply ends in the midst of thinking: a limit cut it, even if the call does not say so."""
-    marks = [*_MARK.finditer(text)]
-    return bool(marks) and not _ends(marks[-1])
+    marks = _MARK.findall(text)
+    return bool(marks) and not _ENDS.match(marks[-1])
 
 
 def _both_ends(reply: str) -> str:
@@ -158,7 +156,7 @@ def _without_thinking(text: str) -> str:
     shown: list[tuple[int, int]] = []
     place, inside = 0, False
     for mark in _MARK.finditer(text):
-        if _ends(mark):
+        if _ENDS.match(mark[0]):
             shown = shown if inside else []
             inside, place = False, mark.end()
         elif not inside:
@@ -176,12 +174,6 @@ def _only(text: str, shown: Sequence[tuple[int, int]]) -> str:
         pieces.append(text[start:end])
         place = end
     return "".join(pieces)
-
-
-def _ends(mark: re.Match[str]) -> bool:
-    if mark["token"]:
-        return mark["token"].lower().startswith("end")
-    return bool(mark["tag"] or mark["triangle"]) or mark["bracket"] == "[/" or mark["unused"] == "95"
 
 
 def final_channel(text: str) -> str:

@@ -10,16 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from metacog_pipeline.reading.envelope import unboxed
-from metacog_pipeline.reading.numbers import (
-    BETWEEN,
-    TAKES_BACK,
-    Quantity,
-    in_unit,
-    known,
-    meant,
-    numbers,
-    of_kind,
-)
+from metacog_pipeline.reading.numbers import BETWEEN, TAKES_BACK, Quantity, in_unit, meant, numbers, of_kind
 from metacog_pipeline.reading.records import objects, supposed
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
@@ -46,24 +37,23 @@ AMBIGUOUS = Found("ambiguous")
 
 
 class Field(Protocol):
-    """What is asked for under ``name``."""
+    """What is asked for under ``name``: answer, decision, confidence, bet.
+
+    ``read`` reads the value behind that name, ``find`` finds it in a turn that gives it no name; places count from the
+    first character of the text.
+    """
 
     @property
-    def name(self) -> str:
-        """The name that a reply gives it: answer, decision, confidence, bet."""
+    def name(self) -> str: ...
 
-    def read(self, said: str) -> Found:
-        """Read the value of the name; places count from its first character."""
-        ...
+    def read(self, said: str) -> Found: ...
 
-    def find(self, text: str) -> Found:
-        """Find it in a turn that gives it no name."""
-        ...
+    def find(self, text: str) -> Found: ...
 
 
 #: A text that begins by saying that nothing is known, an apology before it included.
 UNKNOWN = re.compile(
-    r"^\W*(?:(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?(?:sorry|afraid)|sorry|honestly|unfortunately|lo\s+siento|lamentablemente|抱歉|对不起|很遗憾"
+    r"(?i)^\W*(?:(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?(?:sorry|afraid)|sorry|honestly|unfortunately|lo\s+siento|lamentablemente|抱歉|对不起|很遗憾"
     r"|죄송(?:합니다|하지만)|글쎄요|잘)[\s,.，。]*(?:but\s+|that\s+|pero\s+)?)?"
     r"(?:i\s+(?:really\s+|honestly\s+)?(?:do\s?n['’]?t|do\s+not|cannot|can['’]?t)\s+(?:know|say|tell|determine|verify|answer)"
     r"|i(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to\s+(?:know|say|tell|determine|verify|answer)"
@@ -73,17 +63,15 @@ UNKNOWN = re.compile(
     r"|i(?:\s+am|['’]m)\s+not\s+aware\s+of|there\s+is\s+no\s+(?:record|way\s+to)|none$|not\s+sure|unknown\b|unsure|n/?a\b|none\s+given"
     r"|no\s+(?:lo\s+)?s[ée]\b|(?:lo\s+)?desconozco\b|desconocido\b|ich\s+weiß\s+(?:es\s+)?nicht|weiß\s+ich\s+nicht|je\s+ne\s+sais\s+pas"
     r"|i(?:['’]d|\s+would)?\s+(?:rather|prefer)\s+(?:to\s+)?not|(?:i(?:['’]ll|\s+will)?\s+)?(?:abstain|skip|pass)\W*$"
-    r"|我?(?:不知道|不清楚)|모르겠|모릅|몰라|모름)",
-    re.IGNORECASE,
+    r"|我?(?:不知道|不清楚)|모르겠|모릅|몰라|모름)"
 )
 #: A text that begins by declining to answer.
 REFUSED = re.compile(
-    r"^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i(?:\s+(?:cannot|can['’]t|can\s+not|won['’]t)"
+    r"(?i)^\W*(?:i['’]?\s?a?m\s+(?:so\s+|very\s+)?sorry|sorry|i\s+apologi[sz]e|i(?:\s+(?:cannot|can['’]t|can\s+not|won['’]t)"
     r"|(?:\s+am|['’]m)\s+(?:not\s+able|unable)\s+to)"
     r"\s+(?:\w+\s+){0,3}?(?:help|assist|answer|provide|give|share|disclose|comply|decide|discuss|take\s+part|participate|do)"
     r"|as\s+an\s+ai\b[^.]{0,80}\b(?:cannot|can't|unable)|lo\s+siento|es\s+tut\s+mir\s+leid|das\s+(?:darf|kann)\s+ich\s+(?:leider\s+)?nicht"
-    r"|désolé|抱歉|对不起|죄송)",
-    re.IGNORECASE,
+    r"|désolé|抱歉|对不起|죄송)"
 )
 
 
@@ -116,22 +104,20 @@ _MENTION = re.compile(
     r"(?:^|[\n(\[*\"',:;>→$]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
     rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
 )
-_LEADS = re.compile(rf"\W*([A-Z])(?i:{_AFTER})\W*(.*)", re.DOTALL)
+_LEADS = re.compile(rf"(?s)\W*([A-Z])(?i:{_AFTER})\W*(.*)")
 # Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B", "B... no, sorry, C".
 _ANOTHER = re.compile(
     r"[\W_]{0,4}(?:,|/|&|\b(?:or|and|vs|no|wait|sorry|rather|actually))[\W_]{0,3}"
     r"(?:(?:possibly|maybe|also|option|wait|sorry)[\W_]+)?([A-Z])\b(?!')"
 )
 _DENIED = re.compile(
-    r"(?:\b(?:not|cannot|than|instead\s+of|rul\w+\s+out|exclud\w+|eliminat\w+|doubt)|n['’]t)"
-    r"(?:\s+(?:think|believe|that|be|the|correct|right|option|answer|choice|is))*[\s(\[*]*$",
-    re.IGNORECASE,
+    r"(?i)(?:\b(?:not|cannot|than|instead\s+of|rul\w+\s+out|exclud\w+|eliminat\w+|doubt)|n['’]t)"
+    r"(?:\s+(?:think|believe|that|be|the|correct|right|option|answer|choice|is))*[\s(\[*]*$"
 )
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
 _WRONG = re.compile(
-    r"[)\]*\s]*(?:-\s*)?(?:(?:is|would\s+be|was|seems|looks)\s+)?"
-    r"(?:not|no|wrong|incorrect|unlikely|less\s+likely|excluded|ruled\s+out|out|does\s*n[o']t|can(?:no|')t)\b",
-    re.IGNORECASE,
+    r"(?i)[)\]*\s]*(?:-\s*)?(?:(?:is|would\s+be|was|seems|looks)\s+)?"
+    r"(?:not|no|wrong|incorrect|unlikely|less\s+likely|excluded|ruled\s+out|out|does\s*n[o']t|can(?:no|')t)\b"
 )
 
 
@@ -143,7 +129,6 @@ class Letter:
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read the letter or the option after a label."""
         whole = said.strip(_MARKUP)
         if whole.upper() in self.options:
             return Found("ok", whole.upper(), said.index(whole), said.index(whole) + 1)
@@ -164,26 +149,22 @@ class Letter:
         """Find the letter that a text states last, else the only one it mentions, else the only option it names."""
         found = self._undenied(_STATED, text)[-1:] or self._undenied(_MENTION, text)
         if found:
-            letters = {each[1] for each in found}
             another = _ANOTHER.match(text, found[-1].end(1))
-            if another is not None and another[1] in self.options:
-                letters.add(another[1])
+            letters = {each[1] for each in (*found, another) if each and each[1] in self.options}
             return AMBIGUOUS if len(letters) > 1 else Found("ok", found[-1][1], *found[-1].span(1))
         within = f" {simple(text)} "
         bold = {letter for each in _BOLD.findall(text) if (letter := self._named(each))}
-        named = [*bold] or [
-            letter for letter, option in self.options.items() if f" {simple(option) or '-'} " in within
-        ]
+        named = [*bold] or [k for k, option in self.options.items() if f" {simple(option) or '-'} " in within]
         if len(named) == 1:
             return Found("ok", named[0], 0, len(text))
         return AMBIGUOUS if named else WITHHELD if UNKNOWN.match(text) else NOTHING
 
     def _undenied(self, pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-        found = [each for each in pattern.finditer(text) if each[1] in self.options]
         return [
             each
-            for each in found
-            if not _DENIED.search(text, max(0, each.start(1) - 40), each.start(1))
+            for each in pattern.finditer(text)
+            if each[1] in self.options
+            and not _DENIED.search(text, max(0, each.start(1) - 40), each.start(1))
             and not _WRONG.match(text, each.end(1))
         ]
 
@@ -209,7 +190,6 @@ class Binary:
     name: str = "decision"
 
     def read(self, said: str) -> Found:
-        """Read the decision after a label."""
         bare = said.strip(_MARKUP).removesuffix(".0")
         if re.fullmatch(r"-?\d+(?:\.\d+)?", bare) and bare not in self.labels:
             return Found("out_of_range")
@@ -218,7 +198,6 @@ class Binary:
         return self._only(bare, {"0": ("0", "zero"), "1": ("1", "one")})
 
     def find(self, text: str) -> Found:
-        """Find the only decision that a text names in words."""
         return self._only(text, {})
 
     def _only(self, text: str, digits: Mapping[str, Sequence[str]]) -> Found:
@@ -226,12 +205,8 @@ class Binary:
         if re.search(r"\b(?:whether|either|not\s+[01])\b|\?|\d\.\d", text, re.IGNORECASE):
             return NOTHING
         left, found = f" {simple(text)} ", set()
-        listed = [
-            (simple(word), digit)
-            for by in (self.labels, digits)
-            for digit, words in by.items()
-            for word in words
-        ]
+        named = [*self.labels.items(), *digits.items()]
+        listed = [(simple(word), digit) for digit, words in named for word in words]
         for word, digit in sorted(listed, key=lambda each: -len(each[0])):
             if f" {word} " in left:
                 found.add(int(digit))
@@ -241,51 +216,51 @@ class Binary:
         return AMBIGUOUS if found else NOTHING
 
 
-_YES = re.compile(
-    r"^\W*(?P<said>yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|예(?:입니다)?|네(?=\s*(?:[,.!?，。]|$)|\W*$)|i\s+would\s+say\s+yes"
+# A group names what it says: of a match `lastgroup` is the answer.
+_BEGINS = re.compile(
+    r"(?i)^\W*(?:(?P<no>(?:no(?!\.?\s?\d|\s+(?:doubt|question|wonder)\b)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오"
+    r"|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)|我?不知道)"
+    r"|(?P<yes>yes|y|yeah|yep|true|sí|si|ja|oui|sim|是|是的|对|예(?:입니다)?|네(?=\s*(?:[,.!?，。]|$)|\W*$)|i\s+would\s+say\s+yes"
     r"|i\s+do\b(?!\s*n[o']t)(?!\s+\w)|(?:of\s+course\s+)?i\s+(?:do\s+)?know\s+(?:it|this|that|the\s+answer)"
-    r"|(?:sí\W+)?lo\s+sé|claro\s+que\s+sí|我?(?:当然)?知道|(?:물론\s+|잘\s+)?알고\s+있\w*)(?!\w)",
-    re.IGNORECASE,
+    r"|(?:sí\W+)?lo\s+sé|claro\s+que\s+sí|我?(?:当然)?知道|(?:물론\s+|잘\s+)?알고\s+있\w*)(?!\w))"
 )
-_NO = re.compile(
-    r"^\W*(?P<said>(?:no(?!\.?\s?\d|\s+(?:doubt|question|wonder)\b)|n|nope|false|nein|non|não|definitely\s+not|否|不|不是的?|아니요|아니오"
-    r"|아뇨|i\s+do\s*n['’]?o?t|i\s+would\s+say\s+no)(?!\w)|我?不知道)",
-    re.IGNORECASE,
+_ENDS = re.compile(
+    r"(?i)(?::|\bis|\b(?:to|would|i['’]d|must)\s+say)\s*[*_\"']{0,3}(?:(?P<yes>yes)|(?P<no>no))\W*$"
 )
 _BOTH = re.compile(
-    r"\b(?:yes\s*(?:and|or|/|\|)\s*no|no\s*(?:and|or|/|\|)\s*yes|s[ií]\s*(?:y|o|/)\s*no)\b|是\s*(?:/|或|和)\s*(?:否|不是)|예\s*/\s*아니",
-    re.IGNORECASE,
+    r"(?i)\b(?:yes\s*(?:and|or|/|\|)\s*no|no\s*(?:and|or|/|\|)\s*yes|s[ií]\s*(?:y|o|/)\s*no)\b|是\s*(?:/|或|和)\s*(?:否|不是)|예\s*/\s*아니"
 )
 _BARE = re.compile(
-    r"(?:(?:so|then|i['’]d\s+(?:have\s+to\s+)?say|i\s+(?:have\s+to|must|would)\s+say|my\s+answer|actually|así\s+que|所以|그래서)\s+)?"
-    r"(?:(?P<yes>yes|sí|si|ja|oui|是|예|네)|(?P<no>no|nein|non|否|不是|아니요|아니오))",
-    re.IGNORECASE,
+    r"(?i)(?:(?:so|then|i['’]d\s+(?:have\s+to\s+)?say|i\s+(?:have\s+to|must|would)\s+say|my\s+answer|actually|así\s+que|所以|그래서)\s+)?"
+    r"(?:(?P<yes>yes|sí|si|ja|oui|是|예|네)|(?P<no>no|nein|non|否|不是|아니요|아니오))"
 )
-_ENDS = re.compile(r"(?::|\bis|\b(?:to|would|i['’]d|must)\s+say)\s*[*_\"']{0,3}(yes|no)\W*$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^.,;:!?\n。，；：！？]+")
 
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """``yes`` or ``no``."""
+    """``yes`` or ``no``: a text begins with it, ends by stating it, or holds it as a clause of its own."""
 
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read a text that begins with the word, ends by stating it, or holds it as a clause of its own."""
         text = unboxed(said).replace("$", " ")
         if _BOTH.search(text):
             return AMBIGUOUS
-        sides = (("no", _NO.match(text)), ("yes", _YES.match(text)))
-        begins = [Found("ok", word, *found.span("said")) for word, found in sides if found][:1]
-        if not begins and (ends := _ENDS.search(text)):
-            return Found("ok", ends[1].lower(), *ends.span(1))
-        stated = [*begins, *_alone(text)]
+        begins, ends = _BEGINS.match(text), _ENDS.search(text)
+        if ends and not begins:
+            return _side(ends)
+        stated = [*([_side(begins)] if begins else []), *_alone(text)]
         if len({each.value for each in stated}) > 1:
-            return stated[-1] if begins and TAKES_BACK.search(text, begins[0].end) else AMBIGUOUS
+            return stated[-1] if begins and TAKES_BACK.search(text, stated[0].end) else AMBIGUOUS
         return stated[0] if stated else NOTHING
 
     find = read
+
+
+def _side(found: re.Match[str], shift: int = 0) -> Found:
+    side = found.lastgroup or ""
+    return Found("ok", side, shift + found.start(side), shift + found.end(side))
 
 
 def _alone(text: str) -> Iterator[Found]:
@@ -294,25 +269,20 @@ def _alone(text: str) -> Iterator[Found]:
         bare = clause[0].strip(" \t*_\"'()[]-")
         found = _BARE.fullmatch(bare)
         if found and not re.match(r"\.\s?\d", text[clause.end() :]):  # "No. 5" is a number
-            name = "yes" if found["yes"] else "no"
-            start = clause.start() + clause[0].index(bare) + found.start(name)
-            yield Found("ok", name, start, start + len(found[name]))
+            yield _side(found, clause.start() + clause[0].index(bare))
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------------
 _VAGUE = re.compile(
-    r"\b(?:few|several|many|dozens|hundreds|thousands|millions|or\s+so)\b"
-    r"|\b(?:about|around|roughly)\s+an?\s+(?:dozen|hundred|thousand|million)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:few|several|many|dozens|hundreds|thousands|millions|or\s+so)\b"
+    r"|\b(?:about|around|roughly)\s+an?\s+(?:dozen|hundred|thousand|million)\b"
 )
 _RESULT = re.compile(
-    r"\b(?:answer|result|total|it|that)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)\s+([^\n]{1,60})",
-    re.IGNORECASE,
+    r"(?i)\b(?:answer|result|total|it|that)(?:\s+(?:is|was|would\s+be|equals|makes)|\s*=)\s+([^\n]{1,60})"
 )
 # A sentence about how sure the model is: its number is no answer.
 _SURE_SENTENCE = re.compile(
-    r"(?<=[.!?。\n])[^.!?。\n]*(?:\b(?:sure|confiden\w*|certain\w*|sicher|segur\w+|sûr\w*)\b|把握|확신)[^.!?。\n]*",
-    re.IGNORECASE,
+    r"(?i)(?<=[.!?。\n])[^.!?。\n]*(?:\b(?:sure|confiden\w*|certain\w*|sicher|segur\w+|sûr\w*)\b|把握|확신)[^.!?。\n]*"
 )
 
 
@@ -356,8 +326,8 @@ class Number:
 
     def _of(self, quantity: Quantity, said: str) -> Found:
         value = in_unit(quantity, self.unit)
-        if quantity.unit and known(self.unit) and not of_kind(quantity, self.unit):
-            return NOTHING  # another kind of quantity than was asked for
+        if of_kind(quantity, self.unit) is False:
+            return NOTHING
         stated = said[quantity.start : quantity.end].strip()
         if self.whole and re.search(r"\d\s?/\s?\d", stated):
             return AMBIGUOUS  # 1905/1906 are two
@@ -369,24 +339,34 @@ class Number:
 
 
 _OF_TOP = re.compile(
-    r"(?<![\d.,/])(\d+(?:[.,]\d+)?)\s*(?:/|\(?\s*out\s+of|of|von|sur|de|\(?\s*on\s+a\s+scale\s+of\s+[01]\s*(?:-|to))"
-    r"\s*(\d+)\b(?!/)",
-    re.IGNORECASE,
+    r"(?i)(?<![\d.,/])(\d+(?:[.,]\d+)?)\s*(?:/|\(?\s*out\s+of|of|von|sur|de|\(?\s*on\s+a\s+scale\s+of\s+[01]\s*(?:-|to))"
+    r"\s*(\d+)\b(?!/)"
 )
 _WHOLES = (5, 10, 100)  # of which a share is stated, on any scale
+_NUMBER = r"(?<!\d)\d{1,9}(?:[.,]\d{1,9})?"
+_STATES_SURE = (
+    r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",
+    rf"({_NUMBER}\s?(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:for\s+)?(?:confiden|sure|certain|likely)",
+    r"(?:confiden\w*|sure|certain\w*|segur[oa]|sicher|sûre?)\W{1,4}(?:(?:is|of|at|al?|zu|à)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
+    rf"({_NUMBER}\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """A number from ``low`` to ``high``, as stated; with ``whole`` 4.5 is out of range."""
+    """A number from ``low`` to ``high``, as stated: ``4``, ``4/5``, ``~85 %``; with ``whole`` 4.5 is out of range.
+
+    With ``named`` only one under its name counts; with ``shares`` 0.9 is 90: a decimal mark without a sign of percent.
+    """
 
     low: float
     high: float
     name: str = "confidence"
     whole: bool = False
+    named: bool = False
+    shares: bool = False
 
     def read(self, said: str) -> Found:
-        """Read the number after a label: ``4``, ``4/5``, ``~85 %``; a range is ambiguous."""
         bare = re.sub(r"^[~≈<\[(\s]+|[>\])\s.]+$", "", said.strip(" \t*_"))
         if of := _OF_TOP.search(bare):
             stated, top = float(of[1].replace(",", ".")), float(of[2])
@@ -407,15 +387,14 @@ class Confidence:
         elif percent and self.high != 100:
             return Found("out_of_range")
         inside = self.low <= value <= self.high and not (self.whole and value % 1)
+        if self.shares and inside and value <= 1 and re.search(r"[.,]\d", said) and "%" not in said:
+            value = round(100 * value, 10)
         kept = value if math.isfinite(value) else None
         return Found("ok" if inside else "out_of_range", kept, 0, len(said))
 
     def find(self, text: str) -> Found:
-        """Find a number that a text calls its confidence."""
-        for pattern in (
-            *_STATES_SURE,
-            rf"(?:[,;:(]|\bat\b)\s*((?<!\d)\d{{1,9}}(?:[.,]\d{{1,9}})?\s?(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$",
-        ):
+        ends = rf"(?:[,;:(]|\bat\b)\s*({_NUMBER}\s?(?:/|out\s+of)\s*{self.high:g})\)?[.!]?\s*$"
+        for pattern in () if self.named else (*_STATES_SURE, ends):
             for found in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE):
                 if not supposed(text, found.start()):
                     read = self.read(found[1])
@@ -423,27 +402,31 @@ class Confidence:
         return NOTHING
 
 
-_STATES_SURE = (
-    r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",
-    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?(?:%|/\s*\d+|out\s+of\s+\d+))\s*(?:for\s+)?(?:confiden|sure|certain|likely)",
-    r"(?:confiden\w*|sure|certain\w*|segur[oa]|sicher|sûre?)\W{1,4}(?:(?:is|of|at|al?|zu|à)\s+)?(?:about\s+|around\s+|roughly\s+)?\W{0,3}"
-    r"((?<!\d)\d{1,9}(?:[.,]\d{1,9})?\s?%?(?:\s*(?:/|out\s+of)\s*\d+)?)",
+_STATES_BET = (
+    r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d{1,9}(?:[.,]\d{1,9})?)",
+    r"\b(\d{1,3})\s+(?:tokens|chips)\b",
 )
+_ALL = re.compile(r"(?i)\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b")
+_NONE = re.compile(r"(?i)\W*(?:nothing|none|no\s+tokens)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Bet(Confidence):
-    """A stake from ``low`` to ``high``."""
+    """A stake from ``low`` to ``high``; of ``tokens`` it may be all or none, but no part of one."""
 
     name: str = "bet"
+    tokens: bool = False
+
+    def read(self, said: str) -> Found:
+        for words, value in ((_ALL, self.high), (_NONE, self.low)):
+            if self.tokens and words.match(said):
+                return Found("ok", value, 0, len(said))
+        found = Confidence.read(self, said)
+        part = self.tokens and found.status == "ok" and 0 < found.value < 1
+        return Found("out_of_range") if part else found
 
     def find(self, text: str) -> Found:
-        """Find a number that a text calls its bet."""
-        found = re.search(
-            r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d{1,9}(?:[.,]\d{1,9})?)",
-            text,
-            re.IGNORECASE,
-        )
+        found = next((each for form in _STATES_BET if (each := re.search(form, text, re.IGNORECASE))), None)
         return NOTHING if found is None else self.read(found[1])
 
 
@@ -459,7 +442,6 @@ class Fields:
     name: str = "fields"
 
     def read(self, said: str) -> Found:
-        """Read the object."""
         known = {_key(other): name for other, name in self.names.items()}
         best: dict[str, Any] = {}
         lines = {key: value.strip(" *_`") for key, value in _NAMED_LINE.findall(said)}
@@ -477,5 +459,5 @@ def _key(name: str) -> str:
 
 
 _NAMED_LINE = re.compile(
-    r"^[ \t>*_|`-]{0,8}([A-Za-z][\w -]{0,40}?)[ \t*_`]{0,6}[:=|][ \t*_]{0,6}([^\n|]{1,400})", re.MULTILINE
+    r"(?m)^[ \t>*_|`-]{0,8}([A-Za-z][\w -]{0,40}?)[ \t*_`]{0,6}[:=|][ \t*_]{0,6}([^\n|]{1,400})"
 )

@@ -42,25 +42,21 @@ _DATES = (
 )
 _NUMERIC = re.compile(r"\b(?P<first>\d{1,2})[./-](?P<second>\d{1,2})[./-](?P<year>\d{4})\b")
 _SAYS = re.compile(
-    r"^(?:(?!\b(?:not|no|if|whether|si)\b|n['’]t).){0,60}?\b(?:is|was|are|were|es|fue|ist|war|est|était)\s+(?:called\s+|named\s+|known\s+as\s+)?",
-    re.IGNORECASE,
+    r"(?i)^(?:(?!\b(?:not|no|if|whether|si)\b|n['’]t).){0,60}?\b(?:is|was|are|were|es|fue|ist|war|est|était)\s+(?:called\s+|named\s+|known\s+as\s+)?"
 )
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
-_OR = re.compile(r"\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)", re.IGNORECASE)
-_GUESS = re.compile(r"[,;.]\s*(?:but|pero|aber|mais)\s+(.+)", re.IGNORECASE)  # behind not knowing
-_UNFINISHED = re.compile(r"(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$", re.IGNORECASE)
+_OR = re.compile(r"(?i)\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)")
+_GUESS = re.compile(r"(?i)[,;.]\s*(?:but|pero|aber|mais)\s+(.+)")  # behind not knowing
+_UNFINISHED = re.compile(r"(?i)(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$")
 
 # --- how a sentence states a name ---
 _CLAUSES = re.compile(r"[,;|\n]\s*(?!\d)|\s[-–—]+\s|[，；。]|(?<=\w{3})[.!?]\s")
 # A clause that states what the ones before it led up to; and one that leads up to something.
 _GOES_ON = re.compile(
-    r"\W*(?:(?:but|however|so|now|today|it|he|she|they|the\s+answer|pero|sino|ahora|hoy|jetzt|sondern|mais)(?!\w)"
-    r"|而是|其实是?|现在|答案|정답)",
-    re.IGNORECASE,
+    r"(?i)\W*(?:(?:but|however|so|now|today|it|he|she|they|the\s+answer|pero|sino|ahora|hoy|jetzt|sondern|mais)(?!\w)"
+    r"|而是|其实是?|现在|答案|정답)"
 )
-_LEADS_UP = re.compile(
-    r"\W*(?:(?:in|on|at|as|after|before|during|once|not|en|no|nicht)(?!\w)|不是)", re.IGNORECASE
-)
+_LEADS_UP = re.compile(r"(?i)\W*(?:(?:in|on|at|as|after|before|during|once|not|en|no|nicht)(?!\w)|不是)")
 _ASIDE = re.compile(  # before a name that is denied, left behind or compared with, in simple form
     r"(?:^| )(?:not|n t|never|no|no es|no fue|nicht|kein|keine|pas|不 是|并 非|rather than|instead of|unlike|than|like|near"
     r"|below|above|after|before|and|with|formerly|previously|once|used to be|thought|thought to be|thought of)"
@@ -83,7 +79,7 @@ _SIGNS = re.compile(
     r"[#±<>^√]|(?<=[^\W\d])\+|(?<!\d)\+(?=\s?\w)|\+(?=\d)"
     r"|^\s?-(?=\w)|(?:(?<=[=(])|(?<=\bis\s))\s?-(?=\s?\w)"
 )
-_NOT = re.compile(r"\W*(?:not|never|before|after|until)\b", re.IGNORECASE)
+_NOT = re.compile(r"(?i)\W*(?:not|never|before|after|until)\b")
 
 
 def signs(text: str) -> list[str]:

@@ -8,9 +8,22 @@ from dataclasses import dataclass
 
 #: Words of 0 to 19 in order.
 ONES = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
-    *("ten", "eleven", "twelve", "thirteen", "fourteen"),
-    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: value for value, word in enumerate(ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
@@ -31,31 +44,28 @@ _ALONE = {
 }
 _NAMED = "|".join(sorted([*_WORDS, *_SCALES], key=len, reverse=True))
 _SPOKEN = re.compile(
-    rf"\b(?:(?P<minus>minus|negative)\s+)?(?P<words>(?:an?\s+(?=hundred|thousand|million|dozen))?(?:{_NAMED})"
-    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_NAMED}))*+)(?P<half>\s+and\s+a\s+half)?\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:(?P<minus>minus|negative)\s+)?(?P<words>(?:an?\s+(?=hundred|thousand|million|dozen))?(?:{_NAMED})"
+    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_NAMED}))*+)(?P<half>\s+and\s+a\s+half)?\b"
 )
 _NUMERAL = re.compile(
-    r"(?<![\w.])(?:(?P<minus>minus|negative)\s+)?(?P<sign>[-+]?)\s?(?P<money>[$€£]?)\s?"
+    r"(?i)(?<![\w.])(?:(?P<minus>minus|negative)\s+)?(?P<sign>[-+]?)\s?(?P<money>[$€£]?)\s?"
     r"(?P<whole>\d{1,3}(?:(?:[ ,.']|\{,\}|\\,)\d{3})++(?!\d)|\d++)?(?P<rest>[.,]\d++)?(?P<vulgar>[½⅓⅔¼¾⅛])?"
     r"(?:\s?[x*·×]\s?10\s?(?:\^|\*\*)?\s?\{?(?P<power>[-+]?\d{1,3}|[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})\}?|[eE](?P<exponent>[-+]?\d{1,3})"
-    r"|\s?\^\s?\{?(?P<raised>[-+]?\d{1,3})\}?|(?P<super>⁻?[⁰¹²³⁴-⁹]{1,3}))?",
-    re.IGNORECASE,
+    r"|\s?\^\s?\{?(?P<raised>[-+]?\d{1,3})\}?|(?P<super>⁻?[⁰¹²³⁴-⁹]{1,3}))?"
 )
 _FRACTION = re.compile(
     r"(?<![\w./])(?P<sign>-?)(?:(?P<whole>\d{1,6})[ ](?=\d{1,3}/))?(?P<top>\d{1,9})\s?/\s?(?P<bottom>\d{1,9})(?![\w/])"
 )
 _SCALED = re.compile(
-    r"\s{0,2}(?P<scale>(?:hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k)|(?-i:[MB]))\b|[万萬만亿億억])",
-    re.IGNORECASE,
+    r"(?i)\s{0,2}(?P<scale>(?:hundred|thousand|million|billion|trillion|dozen|bn|mn|mio|(?<=\d)(?-i:k)|(?-i:[MB]))\b|[万萬만亿億억])"
 )
 _UNIT = re.compile(r"\s{0,3}(?:degrees\s)?(%|°[CF]|[A-Za-zµΩ]{1,12}(?:/[A-Za-z]{1,4}|\^?[23²³])?)")
 _VULGAR = dict(zip("½⅓⅔¼¾⅛", (1 / 2, 1 / 3, 2 / 3, 1 / 4, 3 / 4, 1 / 8), strict=True))
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # A line for each kind of quantity: the size of its units, each with its names. Only names and symbols without doubt.
-_KINDS = tuple(
-    {name: float(size) for size, *names in map(str.split, kind.split(";")) for name in names}
-    for kind in (
+_UNITS = {
+    name: (place, float(size))
+    for place, kind in enumerate((
         "1 m metre meter; 1e3 km kilometer kilometre; 1e-2 cm centimeter centimetre; 1e-3 mm millimeter millimetre"
         "; 1e-6 µm; 1e-9 nm; 1609.344 mile mi; 0.9144 yard; 0.3048 ft foot feet; 0.0254 inch inches",
         "1 m/s; 1e3 km/s; 0.2777777777777778 km/h kph; 0.44704 mph",
@@ -66,8 +76,10 @@ _KINDS = tuple(
         "1 °f fahrenheit",
         "1 °c celsius",
         "1 kelvin K",
-    )
-)
+    ))
+    for size, *names in map(str.split, kind.split(";"))
+    for name in names
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +130,12 @@ def _value(found: re.Match[str]) -> float:
         decimal = "" if re.fullmatch(r"[1-9]\d{0,2},\d{3}", said) else ","
     whole, _, rest = said.rpartition(decimal) if decimal else (said, "", "")
     value = float(f"{re.sub('[.,]', '', whole) or 0}.{rest or 0}") + _VULGAR.get(found["vulgar"] or "", 0.0)
-    if raised := found["raised"] or found["super"]:
-        return _signed(found, _raised(value, int(raised.translate(_SUPERSCRIPTS))))
-    power = (found["power"] or found["exponent"] or "0").translate(_SUPERSCRIPTS)
-    return _signed(found, value * _raised(10.0, int(power)))
-
-
-def _raised(base: float, power: int) -> float:
+    raised = found["raised"] or found["super"]
+    power = int((raised or found["power"] or found["exponent"] or "0").translate(_SUPERSCRIPTS))
     try:
-        return float(base**power)
+        value = float(value**power) if raised else value * 10.0**power
     except (OverflowError, ZeroDivisionError):
-        return float("inf")
-
-
-def _signed(found: re.Match[str], value: float) -> float:
+        value = float("inf")
     return -value if found["minus"] or found["sign"] == "-" else value
 
 
@@ -159,49 +163,39 @@ def _alone(text: str) -> Iterator[Quantity]:
 
 def _with_unit(text: str, value: float, start: int, end: int) -> Quantity:
     found = _UNIT.match(text, end)
-    unit = found[1] if found is not None and _kind(found[1]) is not None else ""
-    return Quantity(value, unit, start, found.end() if found is not None and unit else end)
+    if found is None or _unit(found[1]) is None:
+        return Quantity(value, "", start, end)
+    return Quantity(value, found[1], start, found.end())
 
 
-def _singular(unit: str) -> str:
-    bare = unit.strip()
-    return bare[:-1] if len(bare) > 3 and bare.endswith("s") and "/" not in bare else bare
+def _unit(unit: str | None) -> tuple[int, float] | None:
+    """Return which kind of quantity a unit measures, and its size; None for one that is not known."""
+    bare = (unit or "").strip()
+    name = bare[:-1] if len(bare) > 3 and bare.endswith("s") and "/" not in bare else bare
+    return _UNITS.get(name) or _UNITS.get(name.lower())
 
 
-def _kind(unit: str) -> dict[str, float] | None:
-    name = _singular(unit)
-    return next((kind for kind in _KINDS if name in kind or name.lower() in kind), None)
-
-
-def known(unit: str | None) -> bool:
-    """Whether ``unit`` is one whose kind is known."""
-    return bool(unit) and _kind(unit or "") is not None
-
-
-def of_kind(quantity: Quantity, unit: str | None) -> bool:
-    """Whether ``quantity`` has a unit that measures what ``unit`` does."""
-    kind = _kind(unit) if unit else None
-    return kind is not None and bool(quantity.unit) and _kind(quantity.unit) is kind
+def of_kind(quantity: Quantity, unit: str | None) -> bool | None:
+    """Return whether ``quantity`` measures what ``unit`` does; None where one of the two is in no known unit."""
+    mine, asked = _unit(quantity.unit), _unit(unit)
+    return None if mine is None or asked is None else mine[0] == asked[0]
 
 
 def in_unit(quantity: Quantity, unit: str | None) -> float:
     """Return ``quantity`` in ``unit``; as it is where one of the two has none, or they measure different things."""
-    kind = _kind(unit) if unit else None
-    if kind is None or not quantity.unit or _kind(quantity.unit) is not kind:
+    mine, asked = _unit(quantity.unit), _unit(unit)
+    if mine is None or asked is None or mine[0] != asked[0]:
         return quantity.value
-    mine, asked = (
-        kind.get(name) or kind[name.lower()] for name in map(_singular, (quantity.unit, unit or ""))
-    )
-    return quantity.value * mine / asked
+    return quantity.value * mine[1] / asked[1]
 
 
-_ASKED = re.compile(r"\b(?:in|how\s+many)\s+([A-Za-zµΩ°/]{1,20}[²³]?)(?!\w)", re.IGNORECASE)
-_PERCENT = re.compile(r"%|\bper\s?cent\b", re.IGNORECASE)
+_ASKED = re.compile(r"(?i)\b(?:in|how\s+many)\s+([A-Za-zµΩ°/]{1,20}[²³]?)(?!\w)")
+_PERCENT = re.compile(r"(?i)%|\bper\s?cent\b")
 
 
 def asked_unit(question: str) -> str | None:
     """Return the unit that a question asks for, the last it names: "in m/s", "how many minutes"."""
-    return next((found for found in reversed(_ASKED.findall(question[-4_000:])) if _kind(found)), None)
+    return next((found for found in reversed(_ASKED.findall(question[-4_000:])) if _unit(found)), None)
 
 
 def in_percent(said: str) -> bool:
@@ -213,25 +207,21 @@ def in_percent(said: str) -> bool:
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic|mär|mai|okt|dez)\w{0,8}"
 # What accompanies an answer: notes in brackets, the day of a date, places in an order, a modulus.
 _ASIDE = re.compile(
-    r"(?<=[^\s=+*×·/(-])(?:\s+|(?<=[^\x00-\x7f]))[(\[][^()\[\]]{0,200}[)\]]|±\s*[\d.,]+"
+    r"(?i)(?<=[^\s=+*×·/(-])(?:\s+|(?<=[^\x00-\x7f]))[(\[][^()\[\]]{0,200}[)\]]|±\s*[\d.,]+"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\.?(?=\s+(?:de\s+|of\s+)?{_MONTHS})"
-    rf"|(?<=[a-z])\s\d{{1,2}}(?:st|nd|rd|th)?(?=,?\s+\d{{4}}\b)|\b\d{{1,4}}(?:st|nd|rd|th)\b|\bmod(?:ulo)?\s+\d+",
-    re.IGNORECASE,
+    rf"|(?<=[a-z])\s\d{{1,2}}(?:st|nd|rd|th)?(?=,?\s+\d{{4}}\b)|\b\d{{1,4}}(?:st|nd|rd|th)\b|\bmod(?:ulo)?\s+\d+"
 )
 #: What takes back what a text said before it.
 TAKES_BACK = re.compile(
-    r"\b(?:no,?\s+wait|wait|actually|scratch\s+that|correct(?:ion|ing)|on\s+reflection|i\s+mean|(?:or\s+)?rather(?!\s+than)"
-    r"|re-?check\w*|recount\w*|sorry|hm+)\b[\W_]*",
-    re.IGNORECASE,
+    r"(?i)\b(?:no,?\s+wait|wait|actually|scratch\s+that|correct(?:ion|ing)|on\s+reflection|i\s+mean|(?:or\s+)?rather(?!\s+than)"
+    r"|re-?check\w*|recount\w*|sorry|hm+)\b[\W_]*"
 )
 #: Words between two numbers of which a text does not say which it means.
 BETWEEN = re.compile(
-    r"\s*%?,?\s*(?:-|to|or|and|/|maybe|perhaps|bis|o|oder)\s*(?:possibly|maybe|perhaps)?\s*", re.IGNORECASE
+    r"(?i)\s*%?,?\s*(?:-|to|or|and|/|maybe|perhaps|bis|o|oder)\s*(?:possibly|maybe|perhaps)?\s*"
 )
-_CONCLUDES = re.compile(
-    r"→|[-=]>|≡|\b(?:so|thus|therefore|hence|i\.e\.|comes\s+to|makes|gives|yields)\b", re.IGNORECASE
-)
-_CLAUSE = re.compile(r"(?<=[\d\w])[,;.:](?=\s|$)|\s(?:because|since|as|though|but)\b|\n", re.IGNORECASE)
+_CONCLUDES = re.compile(r"(?i)→|[-=]>|≡|\b(?:so|thus|therefore|hence|i\.e\.|comes\s+to|makes|gives|yields)\b")
+_CLAUSE = re.compile(r"(?i)(?<=[\d\w])[,;.:](?=\s|$)|\s(?:because|since|as|though|but)\b|\n")
 _EQUALS = re.compile(r"[=≈]")
 
 

@@ -11,52 +11,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.fields import (
-    AMBIGUOUS,
-    NOTHING,
-    REFUSED,
-    UNKNOWN,
-    Confidence,
-    Field,
-    Fields,
-    Found,
-    Status,
-)
-from metacog_pipeline.reading.numbers import TAKES_BACK
-from metacog_pipeline.reading.records import Record, Value, blanked, group, records
+from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, REFUSED, UNKNOWN, Field, Fields, Found, Status
+from metacog_pipeline.reading.numbers import TAKES_BACK, numbers
+from metacog_pipeline.reading.records import Record, blanked, group, records
 
 _CORRECTS = re.compile(
-    rf"{TAKES_BACK.pattern}|\b(?:correct(?:ed)?|reconsider\w*|on\s+second\s+thoughts?|instead|sorry|mistake|double-?\s?check\w*"
-    r"|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|no,|wrong|(?:second\s+look|look\s+again))\b",
-    re.IGNORECASE,
+    rf"(?i){TAKES_BACK.pattern}|\b(?:correct(?:ed)?|reconsider\w*|on\s+second\s+thoughts?|instead|sorry|mistake|double-?\s?check\w*"
+    r"|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|no,|wrong|(?:second\s+look|look\s+again))\b"
 )
 _RESTATES = re.compile(
-    r"(?<!wrong )(?<!incorrect )(?<!tempting )\b(?:answer|choice|decision)\s+(?:is|should\s+be|must\s+be|would\s+be)\b",
-    re.IGNORECASE,
+    r"(?i)(?<!wrong )(?<!incorrect )(?<!tempting )\b(?:answer|choice|decision)\s+(?:is|should\s+be|must\s+be|would\s+be)\b"
 )
 _SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
 _PAIR = re.compile(
-    r"\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
-    r"\W*(?:sure|confiden\w*|certain)?\W*$",
-    re.DOTALL | re.IGNORECASE,
+    r"(?si)\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
+    r"\W*(?:sure|confiden\w*|certain)?\W*$"
 )
 # "(D) 5", "0 3": a letter or digit and a number, nothing else.
 _TWO = re.compile(r"\W*(?P<answer>[A-Za-z]|[01])\W{0,2}\s+(?P<other>\d+(?:[.,]\d+)?\s*%?)\W*$")
-_JOINT = re.compile(
-    r"^(?P<answer>.*?)[\s,;(\[]+(?P<other>~?[\d.,]+\s*%?(?:\s*/\s*\d+)?)[\])]*\s*%?\W*$", re.DOTALL
-)
+_JOINT = re.compile(r"(?s)^(?P<answer>.*?)[\s,;(\[]+(?P<other>~?[\d.,]+\s*%?(?:\s*/\s*\d+)?)[\])]*\s*%?\W*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reply says of each field, by its name; ``status`` is that of the first field, which is the answer.
-
-    Places of the fields are places in the text of the envelope, which begins at ``start`` of the reply, that of the second
-    ask at ``second_start``.
-    """
+    """What a reply says of each field, by its name; ``status`` is that of the first field, which is the answer."""
 
     status: Status
     fields: Mapping[str, Found]
+    # Places of fields are places in the text of the envelope: where that begins in the reply, and in that to a second ask.
     start: int = 0
     second_start: int = 0
 
@@ -71,10 +53,8 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
     first, others, text = fields[0], fields[1:], envelope.text
     if isinstance(first, Fields):
         whole = first.read(text)
-        refused = whole.status == "no_answer" and REFUSED.match(text.strip())
-        return (
-            _all("refused", fields) if refused else Reading(whole.status, {first.name: whole}, envelope.start)
-        )
+        whole = Found("refused") if whole.status == "no_answer" and REFUSED.match(text.strip()) else whole
+        return Reading(whole.status, {first.name: whole}, envelope.start)
     found = _with_other_name(records(text), first)
     answered = [record for record in found if first.name in record.values]
     chosen = _chosen(text, answered, first) if answered else _unnamed(text, found, fields)
@@ -95,10 +75,8 @@ def read(envelope: Envelope, fields: Sequence[Field]) -> Reading:
 def _with_other_name(found: Sequence[Record], first: Field) -> Sequence[Record]:
     """Return the records with a decision called answer, or an answer called decision, by the name asked for."""
     other = {"decision": "answer", "answer": "decision"}.get(first.name, "")
-    if any(first.name in record.values for record in found):
-        return found
-    for record in found:
-        if other in record.values:
+    if not any(first.name in record.values for record in found):
+        for record in [record for record in found if other in record.values]:
             record.values[first.name] = record.values.pop(other)
     return found
 
@@ -138,16 +116,10 @@ def _of_several(stated: Sequence[Record], text: str, name: str) -> Record | Foun
     between = (before.values[name].start, last.values[name].start)
     if not any(each.several for each in stated) and _CORRECTS.search(text, *between):
         return last
-    sure = [each for each in map(_sureness, stated) if each is not None]
-    if len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1:
-        return stated[0]
-    return AMBIGUOUS
-
-
-def _sureness(record: Record) -> float | None:
-    value = record.values.get("confidence")
-    read = Confidence(0, 1e9).read(value.said.replace("%", "")) if value is not None else NOTHING
-    return read.value if read.status == "ok" else None
+    said = [record.values["confidence"].said for record in stated if "confidence" in record.values]
+    sure = [found.value for each in said for found in [*numbers(each)][:1]]
+    first = len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1
+    return stated[0] if first else AMBIGUOUS
 
 
 def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Record | Found:
@@ -158,16 +130,12 @@ def _unnamed(text: str, found: Sequence[Record], fields: Sequence[Field]) -> Rec
         span = (len(text) - len(text.lstrip()), len(text.rstrip()))
         pair = _PAIR.match(text, *span) or _TWO.match(text, *span) if len(fields) > 1 else None
         if pair is not None and first.read(pair["answer"]).status == "ok":
-            return Record(
-                0, len(text), {first.name: group(pair, "answer"), "confidence": group(pair, "other")}
-            )
+            both = {first.name: group(pair, "answer"), "confidence": group(pair, "other")}
+            return Record(0, len(text), both)
         line = before.strip()
         said = first.read(line) if "\n" not in line and line[-1:] != "?" else NOTHING
-        if said.status == "ok":
-            start = text.index(line)
-            return Record(0, len(text), {first.name: Value(line, start, start + len(line))})
-        if said.withheld:
-            return said
+        if said.status == "ok" or said.withheld:
+            return _placed(said, text.index(line))
     stated = first.find(before if before.strip() else "")
     if stated.status == "no_answer" and found:
         stated = first.find(blanked(text, found))
@@ -191,16 +159,15 @@ def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field,
 
 def _value_of(record: Record, field: Field, first: Field) -> Found:
     value = record.values[field.name]
-    said, shift = value.said, 0
+    said, start = value.said, value.start
     if value.data == "joint" and (cut := _JOINT.match(said)):
         name = "answer" if field is first else "other"
-        said, shift = cut[name], cut.start(name)
+        said, start = cut[name], start + cut.start(name)
     elif value.data == "joint" and field is not first:
         return NOTHING
     read = field.read(said)
-    if read.status == "no_answer" and field is not first:
-        read = field.find(said)
-    return _placed(read, value.start + shift)
+    found = field.find(said) if read.status == "no_answer" and field is not first else read
+    return _placed(found, start)
 
 
 def _placed(read: Found, start: int) -> Found:

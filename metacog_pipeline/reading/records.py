@@ -20,39 +20,28 @@ MOST_OBJECTS = 1_000  # brackets of one reply that may open one; what lies beyon
 MOST_BROKEN = 20  # braces that open none and are looked at twice
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
+_GAP = r"[\\ \t_-]{0,3}"  # a blank within a name: PRE_CONFIDENCE, Pre-confidence, pre\_confidence
 # The words of prompts and replies for each name, as written before a colon. Longer ones come first.
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "pre": (
-        r"pre[\\ _-]{0,3}confidence", r"(?:initial|prior|predicted)[ \t_-]confidence",
-        r"confidence[ \t]{0,2}\(?(?:before|pre)(?:[ \t]answering)?\)?", r"confiance[ \t]avant", r"confianza[ \t]previa",
-    ),
-    "post": (
-        r"post[\\ _-]{0,3}confidence", r"updated[ \t_-]confidence",
-        r"confidence[ \t]{0,2}\(?(?:after|post)(?:[ \t]answering)?\)?", r"confiance[ \t]après", r"confianza[ \t]posterior",
-    ),
-    "answer": (
-        r"(?:final|correct(?:ed)?|revised|updated|best|my|selected|chosen|short)[ \t]+(?:answer|option|choice|response)",
-        *(r"answer", r"choice", r"option", r"guess", r"response", r"selection", r"prediction", r"letter", r"final"),
-        r"G(?=\d[ \t]*[:=])",
-        *(r"respuesta(?:[ \t]+(?:final|correcta))?", r"antwort", r"réponse", r"reponse"),
-        *(r"答案", r"回答", r"选择", r"정답", r"답변", r"답"),
-    ),
-    "decision": (
-        *(r"decision", r"judge?ment", r"label", r"classification", r"verdict"),
-        *(r"entscheidung", r"décision", r"decisión", r"判断", r"决定", r"결정"),
-    ),
-    "confidence": (
-        r"(?:(?:overall|my|final|your|stated)[ \t]+)?confidence"
-        r"(?:[ \t]{0,2}(?:level|score|rating|percentage|estimate|in[ \t]+(?:my[ \t]+|the[ \t]+)?answer))?",
-        *(r"certainty", r"probability(?:[\s_]+correct)?", r"prob", r"likelihood", r"sureness", r"rating", r"credence"),
-        r"P(?=\d[ \t]*[:=])",
-        *(r"(?:nivel[ \t]+de[ \t]+)?confianza", r"seguridad", r"certeza", r"sicherheit", r"konfidenz", r"vertrauen"),
-        *(r"(?:niveau[ \t]+de[ \t]+)?confiance", r"certitude"),
-        *(r"信心", r"置信度", r"把握", r"확신도", r"확신", r"자신감", r"신뢰도"),
-    ),
-    "bet": (r"(?:bet|wager|stake)(?:[ \t](?:size|amount))?", r"apuesta", r"einsatz", r"mise", r"下注", r"베팅"),
-}  # fmt: skip
-_NAMED = {name: re.compile("|".join(words), re.IGNORECASE) for name, words in WORDS.items()}
+WORDS = {
+    name: words.replace(" ", _GAP)
+    for name, words in {
+        "pre": r"(?:pre|initial|prior|predicted) confidence|confidence \(?(?:before|pre)(?: answering)?\)?"
+        "|confiance avant|confianza previa",
+        "post": r"(?:post|updated) confidence|confidence \(?(?:after|post)(?: answering)?\)?"
+        "|confiance après|confianza posterior",
+        "answer": "(?:final|correct(?:ed)?|revised|updated|best|my|selected|chosen|short) (?:answer|option|choice|response)"
+        r"|answer|choice|option|guess|response|selection|prediction|letter|final|G(?=\d\s{0,9}[:=])"
+        "|respuesta(?: (?:final|correcta))?|antwort|r[eé]ponse|答案|回答|选择|정답|답변|답",
+        "decision": "decision|judge?ment|label|classification|verdict|entscheidung|décision|decisión|判断|决定|결정",
+        "confidence": "(?:(?:overall|my|final|your|stated) )?confidence"
+        "(?: (?:level|score|rating|percentage|estimate|in (?:my |the )?answer))?"
+        r"|certainty|probability(?: correct)?|prob|likelihood|sureness|rating|credence|P(?=\d\s{0,9}[:=])"
+        "|(?:nivel de )?confianza|seguridad|certeza|sicherheit|konfidenz|vertrauen|(?:niveau de )?confiance|certitude"
+        "|信心|置信度|把握|확신도|확신|자신감|신뢰도",
+        "bet": "(?:bet|wager|stake)(?: (?:size|amount))?|apuesta|einsatz|mise|下注|베팅",
+    }.items()
+}
+_NAMED = {name: re.compile(words, re.IGNORECASE) for name, words in WORDS.items()}
 _SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|options|top_?k)$")
 
 
@@ -78,29 +67,24 @@ class Record:
 
 def records(text: str) -> list[Record]:
     """Return the records of a turn in order of place. Never raises."""
-    given = [
-        _record(text, each, start, end, several=several)
-        for data, start, end in _decoded(text)
-        for each, several in _flat(data)
-    ]
-    given = [each for each in given if each.values]
+    made = (_record(text, each, *place, several=several) for each, several, *place in _given(text))
+    given = [each for each in made if each.values]
     given += _numbered(blanked(text, given))
     outside = blanked(text, given)
     found = [*given, *_labelled(outside), *_table(outside)]
-    return sorted(found, key=lambda record: (record.start, record.end))
+    return sorted((each for each in found if each.values), key=lambda record: (record.start, record.end))
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
 _DECODER = json.JSONDecoder()
 _TEXT = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"""
 _BRACES = re.compile(rf"{_TEXT}|[{{}}]")
-_COMMENTS = re.compile(rf"(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])", re.DOTALL)
+_COMMENTS = re.compile(rf"(?s)(?P<text>{_TEXT})|//[^\n]*|/\*.*?\*/|,(?=\s*[}}\]])")
 #: What a form leaves to fill in, repeated unchanged: <letter A-F>, <0 or 1>, [your answer].
 TEMPLATE = re.compile(
-    r"\W*(?:<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
+    r"(?i)\W*(?:<[^<>]*(?:\b(?:letter|digit|number|your|answer|confidence|option|insert|integer|rating)\b"
     r"|\w\s*(?:-|to|or|\||/)\s*\w)[^<>]*>"
-    r"|\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option|not\s+used|blank)\b[^\[\]]*\])\W*",
-    re.IGNORECASE,
+    r"|\[[^\[\]]*\b(?:your|answer|name|insert|text|number|letter|option|not\s+used|blank)\b[^\[\]]*\])\W*"
 )
 
 
@@ -130,8 +114,7 @@ def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
             broken += 1
             length = _length(text, start) if mark[0] == "{" and broken <= MOST_BROKEN else 0
             data = _mended(text[start : start + length])
-        several = isinstance(data, list) and data and all(isinstance(each, dict) for each in data)
-        if isinstance(data, dict) or several:
+        if isinstance(data, dict) or _objects(data):
             end = start + length
             yield data, start, end
 
@@ -156,18 +139,23 @@ def _mended(said: str) -> Any:
     return None
 
 
-def _flat(data: Any) -> Iterator[tuple[Mapping[str, Any], bool]]:
-    """Yield the objects that answer: of a list each, of an object that holds a list of guesses its guesses."""
-    if isinstance(data, list):
-        yield from ((each, len(data) > 1) for each in data)
-        return
-    for key, value in data.items():
-        guesses = isinstance(value, list) and value and all(isinstance(each, dict) for each in value)
-        if guesses and _SEVERAL.match(key.lower()):
-            yield from ((each, len(value) > 1) for each in value)
-            return
+def _given(text: str) -> Iterator[tuple[Mapping[str, Any], bool, int, int]]:
+    """Yield the objects that answer, whether they are one of several, and their places."""
+    for data, start, end in _decoded(text):
+        answering = data if isinstance(data, list) else _answering(data)
+        yield from ((each, len(answering) > 1, start, end) for each in answering)
+
+
+def _answering(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the guesses that an object lists, or the one object that it holds, or itself."""
+    lists = [value for key, value in data.items() if _objects(value) and _SEVERAL.match(key.lower())]
     inner = [value for value in data.values() if isinstance(value, dict)]
-    yield data if len(inner) != 1 or any(map(_known, data)) else inner[0], False
+    own = [data] if len(inner) != 1 or any(map(_known, data)) else inner
+    return lists[0] if lists else own
+
+
+def _objects(data: Any) -> bool:
+    return isinstance(data, list) and bool(data) and all(isinstance(each, dict) for each in data)
 
 
 def _known(key: str) -> str | None:
@@ -201,70 +189,51 @@ def blanked(text: str, found: Sequence[Record]) -> str:
 
 
 # --- labelled lines ---------------------------------------------------------------------------------------------------
-def _alternatives(name: str) -> str:
-    return "|".join(WORDS[name])
-
-
-_SURE = _alternatives("confidence")
+_SURE = WORDS["confidence"]
 _OPEN = (
     r"(?:^|(?<=[\n.;,|>(/])|(?<=[ \t][ \t])(?=\S)|(?<=\s-\s))[ \t>#*_|•✅📊🎯\"'{-]{0,12}"
     r"(?:(?:and|so|my|the)[ \t]{1,4}){0,3}"
 )
 _NOTE = r"(?:[ \t]{0,4}[(\[][^)\]\n]{0,60}[)\]])?"
 _SEPARATOR = r"[ \t*_\"']{0,8}(?:[:=]|[-=]>|→|(?<=\s)-(?=\s)|是)[ \t*_$]{0,8}"
-_ANSWERS = "|".join(map(_alternatives, ("answer", "decision")))
-_NAMES = "|".join(rf"(?P<{name}>(?:{_alternatives(name)}))" for name in WORDS)
+_ANSWERS = f"{WORDS['answer']}|{WORDS['decision']}"
+_NAMES = "|".join(f"(?P<{name}>{words})" for name, words in WORDS.items())
 _LABEL = re.compile(
-    rf"{_OPEN}(?P<joint>(?:final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
+    rf"(?i){_OPEN}(?P<joint>(?:final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
     rf"{_NOTE}{_SEPARATOR}|{_OPEN}(?P<word>{_NAMES})"
-    rf"(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}",
-    re.IGNORECASE,
+    rf"(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}"
 )
-_HEADING = re.compile(
-    rf"^[ \t>*_]{{0,8}}#{{1,5}}[ \t]{{0,4}}\**(?P<word>{_NAMES})\**[ \t]*:?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TAG = re.compile(rf"<(?P<word>{_NAMES})>\s*(?P<value>[^<]{{0,400}}?)\s*</(?P=word)>", re.IGNORECASE)
+_HEADING = re.compile(rf"(?im)^[ \t>*_]{{0,8}}#{{1,5}}[ \t]{{0,4}}\**(?P<word>{_NAMES})\**[ \t]*:?[ \t]*$")
+_TAG = re.compile(rf"(?i)<(?P<word>{_NAMES})>\s*(?P<value>[^<]{{0,400}}?)\s*</(?P=word)>")
 # As GSM8K ends its solutions.
-_SOLVED = re.compile(r"^[ \t]*(?P<answer>####)[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)", re.MULTILINE)
+_SOLVED = re.compile(r"(?m)^[ \t]*(?P<answer>####)[ \t]*(?=[-+$€£]?\d|[A-J][ \t]*$)")
 
 
-def _labelled(text: str) -> Iterator[Record]:
-    """Yield records of labelled lines: a name again begins the next record."""
-    current: Record | None = None
+def _labelled(text: str) -> list[Record]:
+    """Return the records of labelled lines: a name again begins the next record."""
+    found: list[Record] = []
     for name, start, value in sorted(_labels(text), key=lambda each: each[1]):
         names = ("answer", "confidence") if name == "joint" else (name,)
-        opens = (
-            names[0] in ("answer", "decision")
-            and current
-            and {*current.values} - {"answer", "decision", "pre"}
+        held = {*found[-1].values} if found else set()
+        answers = names[0] in ("answer", "decision") and held - {"answer", "decision", "pre"}
+        if not found or answers or names[0] in held:
+            found.append(Record(start, value.end))
+        found[-1].end = max(found[-1].end, value.end)
+        found[-1].values.update(
+            dict.fromkeys(names, replace(value, data="joint") if name == "joint" else value)
         )
-        if current is None or opens or names[0] in current.values:
-            if current is not None:
-                yield current
-            current = Record(start, value.end)
-        current.end = max(current.end, value.end)
-        current.values.update(dict.fromkeys(names, replace(value, data="joint") if len(names) > 1 else value))
-    if current is not None:
-        yield current
+    return found
 
 
 # "DECISION:0 CONFIDENCE:5", "My decision is 0. My confidence is 4.", "decision 1, confidence of two", "Confidence 4".
 _SAID = re.compile(
-    rf"(?:^|(?<=[ \t(]))(?:(?P<decision>decision)|(?P<confidence>{_SURE})|(?P<bet>bet|wager))"
+    rf"(?im)(?:^|(?<=[ \t(]))(?:(?P<decision>decision)|(?P<confidence>{_SURE})|(?P<bet>bet|wager))"
     r"(?:[ \t*_\"']{0,4}[:=][ \t*_$]{0,4}|[ \t]{1,4}(?:(?:is|of|at|=)[ \t]{1,4})?[$ ]{0,9}|[ \t]{0,4}\n[ \t]{0,4})"
-    r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)",
-    re.IGNORECASE | re.MULTILINE,
-)
-# "Answer B" on a line of its own.
-_ALONE = re.compile(
-    r"^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?(?P<answer>answer)[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)"
 )
 # A row of a table of names and values, not the head of a table.
 _CELL = re.compile(
-    r"^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$",
-    re.MULTILINE,
+    r"(?m)^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$"
 )
 
 
@@ -279,7 +248,7 @@ def _labels(text: str) -> Iterator[tuple[str, int, Value]]:
         if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
             yield name, each.start(), _line(text, each.start("value"), each.end("value"))
     labelled = {label.start("word") for label in found}
-    for each in [*_TAG.finditer(text), *_ALONE.finditer(text), *_SAID.finditer(text)]:
+    for each in [*_TAG.finditer(text), *_SAID.finditer(text)]:
         if each.start() not in labelled and not supposed(text, each.start()):
             yield _name(each), each.start(), group(each, "value")
 
@@ -308,7 +277,7 @@ def _line(text: str, start: int, end: int) -> Value:
     return Value(kept, found.start(1), found.start(1) + len(said))
 
 
-_SUPPOSED = re.compile(r"(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$", re.IGNORECASE)
+_SUPPOSED = re.compile(r"(?i)(?:\b(?:not|never|if|unless|nearly|almost)\b|n't\b)[^.!?\n,;]{0,80}$")
 
 
 def supposed(text: str, start: int) -> bool:
@@ -318,39 +287,37 @@ def supposed(text: str, start: int) -> bool:
 
 # --- numbered guesses ---------------------------------------------------------------------------------------------------
 _GUESS = re.compile(
-    r"^[ \t]{0,8}(?:Guess[ \t])?(?P<number>\d)[.):]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*"
-    r"\((?P<confidence>[^)\n]{1,20})\)[ \t]*$",
-    re.MULTILINE,
+    r"(?m)^[ \t]{0,8}(?:Guess[ \t])?(?P<number>\d)[.):]\s+(?P<answer>[^\n(]{1,200}?)[ \t]*"
+    r"\((?P<confidence>[^)\n]{1,20})\)[ \t]*$"
 )
 
 
-def _numbered(text: str) -> Iterator[Record]:
-    """Yield a record for each of several numbered guesses, ``1. B (85%)``."""
+def _numbered(text: str) -> list[Record]:
+    """Return a record for each of several numbered guesses, ``1. B (85%)``."""
     found = [*_GUESS.finditer(text)]
-    if [each["number"] for each in found] != [str(place + 1) for place in range(len(found))]:
-        return
-    for each in found:
-        made = Record(each.start(), each.end(), several=len(found) > 1)
-        made.values.update({name: group(each, name) for name in ("answer", "confidence")})
-        yield made
+    in_order = all(int(each["number"]) == place for place, each in enumerate(found, 1))
+    return [
+        Record(
+            *each.span(),
+            {name: group(each, name) for name in ("answer", "confidence")},
+            several=len(found) > 1,
+        )
+        for each in found
+        if in_order
+    ]
 
 
 # --- a table ------------------------------------------------------------------------------------------------------------
 # A head, a rule and one row: a table of several rows explains the options.
 _TABLE = re.compile(
-    r"^(?P<head>[^|\n]{0,80}\|[^\n]{0,400})\n[ \t]{0,8}\|?[ \t]{0,8}:?-{1,40}:?[ \t]{0,8}\|[-|: \t]{0,400}\n"
-    r"(?P<row>[^|\n]{0,400}\|[^\n]{0,2000})(?!.)(?!\n[^\n|]{0,80}\|)",
-    re.MULTILINE,
+    r"(?m)^(?P<head>[^|\n]{0,80}\|[^\n]{0,400})\n[ \t]{0,8}\|?[ \t]{0,8}:?-{1,40}:?[ \t]{0,8}\|[-|: \t]{0,400}\n"
+    r"(?P<row>[^|\n]{0,400}\|[^\n]{0,2000})(?!.)(?!\n[^\n|]{0,80}\|)"
 )
 
 
 def _table(text: str) -> Iterator[Record]:
     """Yield a record for each Markdown table of one row."""
     for found in _TABLE.finditer(text):
-        names, cells = (
-            [cell.strip(" \t*_`") for cell in found[line].strip(" \t|").split("|")]
-            for line in ("head", "row")
-        )
-        made = _record(text, dict(zip(names, cells, strict=False)), found.start(), found.end())
-        if made.values:
-            yield made
+        lines = (found[name].strip(" \t|").split("|") for name in ("head", "row"))
+        names, cells = ([cell.strip(" \t*_`") for cell in line] for line in lines)
+        yield _record(text, dict(zip(names, cells, strict=False)), *found.span())

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.reading.calls import AGAIN, Call, said
-from metacog_pipeline.reading.fields import Status
+from metacog_pipeline.reading.fields import NOTHING, Status
 from metacog_pipeline.reading.names import same
 from metacog_pipeline.reading.reader import Reading
 
@@ -39,21 +39,17 @@ def calls_of(row: Row, steps: Sequence[str], only: str) -> dict[str, Call]:
         given = {} if row.get("response") is None else {only: row["response"]}
     elif not isinstance(given, Mapping):
         raise BadRow('responses must be an object of texts by step, such as {"direct": "…", "meta": "…"}')
+    cut = row.get("truncated") is True or row.get("finish_reason") in ("length", "max_tokens", "MAX_TOKENS")
     made: dict[str, Call] = {}
     for step, reply in given.items():
         if str(step).removesuffix(AGAIN) not in steps:
             raise BadRow(f"no step {str(step)[:40]!r}; there are: {', '.join(steps)}")
         if reply is not None:
-            made[step] = Call(_status(row), text(f"responses.{step}" if step != only else "response", reply))
+            whole = text(f"responses.{step}" if step != only else "response", reply)
+            made[step] = Call("truncated" if cut else "ok", whole)
     if not made:
         raise BadRow("there is no reply; give response, or responses by step")
     return made
-
-
-def _status(row: Row) -> str:
-    """Return how the call ended, which a row may say as ``truncated`` or ``finish_reason``."""
-    cut = row.get("truncated") is True or row.get("finish_reason") in ("length", "max_tokens", "MAX_TOKENS")
-    return "truncated" if cut else "ok"
 
 
 def text(name: str, value: Any) -> str:
@@ -65,9 +61,7 @@ def text(name: str, value: Any) -> str:
 
 def options_of(row: Row) -> dict[str, str]:
     """Return the options of a row by letter: given as a list, or as an object by letter; none where it has none."""
-    given = row.get("options")
-    if given is None:
-        return {}
+    given = [] if row.get("options") is None else row["options"]
     if isinstance(given, Mapping):
         pairs = {str(letter).strip().upper(): option for letter, option in given.items()}
     elif isinstance(given, list) and len(given) <= len(LETTERS):
@@ -79,8 +73,8 @@ def options_of(row: Row) -> dict[str, str]:
 
 def answers_of(row: Row) -> tuple[str, ...]:
     """Return the right answers of a row, as texts: ``answers``, else ``answer``; none where there is no key."""
-    given = row["answers"] if row.get("answers") is not None else row.get("answer")
-    several = given if isinstance(given, list) else [] if given is None else [given]
+    given = next((row[name] for name in ("answers", "answer") if row.get(name) is not None), [])
+    several = given if isinstance(given, list) else [given]
     return tuple(str(int(each)) if isinstance(each, bool) else str(each) for each in several)
 
 
@@ -92,24 +86,16 @@ def letter_of(key: str, options: Mapping[str, str]) -> str | None:
 
 
 def result(
-    reading: Reading,
-    *,
-    correct: bool | None,
-    confidence: str = "confidence",
-    scale: tuple[float, float] | None = None,
-    **more: Any,
+    reading: Reading, *, correct: bool | None, scale: tuple[float, float] = (0.0, 1.0), **more: Any
 ) -> dict[str, Any]:
     """Return what comes back for a row: status, answer, confidence as stated and from 0 to 1, whether it is right."""
-    answer = next(iter(reading.fields.values()))
-    sure = reading.fields.get(confidence)
-    stated = None if sure is None else said(sure)
-    outside = reading.status == "ok" and any(
-        each.status == "out_of_range" for each in reading.fields.values()
-    )
-    low, high = scale or (0.0, 1.0)
+    found = [*reading.fields.values()]
+    stated = said(reading.fields.get("confidence", NOTHING))
+    outside = reading.status == "ok" and any(each.status == "out_of_range" for each in found)
+    low, high = scale
     return {
         "status": "out_of_range" if outside else reading.status,
-        "answer": said(answer),
+        "answer": said(found[0]),
         "confidence": stated,
         "confidence01": None if stated is None else (stated - low) / (high - low),
         "correct": correct if reading.status == "ok" else None,

@@ -31,29 +31,21 @@ def at(tokens: Sequence[TokenLogprob], reply: str, start: int, end: int) -> Sequ
             return ()
     ends = [*accumulate(map(len, texts))]
     first, last = start + shift, end + shift
-    return [
-        token
-        for token, begin, stop in zip(tokens, [0, *ends], ends, strict=False)
-        if begin < last and stop > first
-    ]
+    places = zip(tokens, [0, *ends], ends, strict=False)
+    return [token for token, begin, stop in places if begin < last and stop > first]
 
 
 def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float | None:
     """Return the chance, 0 to 1, of what ``said`` says; None where no token says it.
 
     Of one token the chances of all alternatives that mean the same are summed; without alternatives it is the token's own.
-    Several tokens are said one after another: the product of theirs.
     """
-    if not said:
-        return None
-    if len(said) > 1:
-        return _bounded(math.exp(sum(min(token.logprob, 0.0) for token in said)))
-    listed = {**dict(said[0].top), said[0].token: said[0].logprob}
-    same = [logprob for text, logprob in listed.items() if text == said[0].token or means(bare(text))]
-    return _bounded(sum(math.exp(min(logprob, 0.0)) for logprob in same if not math.isnan(logprob)))
-
-
-def _bounded(value: float) -> float | None:
+    if len(said) != 1:  # several are said one after another: the product of theirs
+        value = math.exp(sum(min(token.logprob, 0.0) for token in said)) if said else 0.0
+    else:
+        listed = {**dict(said[0].top), said[0].token: said[0].logprob}
+        same = [logprob for text, logprob in listed.items() if text == said[0].token or means(bare(text))]
+        value = sum(math.exp(min(logprob, 0.0)) for logprob in same if not math.isnan(logprob))
     return min(1.0, value) if math.isfinite(value) and value > 0 else None
 
 
