@@ -148,9 +148,11 @@ def _given(text: str) -> Iterator[tuple[Mapping[str, Any], bool, int, int]]:
 
 def _answering(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the guesses that an object lists, or the one object that it holds, or itself."""
-    lists = [value for key, value in data.items() if _objects(value) and _SEVERAL.match(key.lower())]
+    lists: list[Any] = [
+        value for key, value in data.items() if _objects(value) and _SEVERAL.match(key.lower())
+    ]
     inner = [value for value in data.values() if isinstance(value, dict)]
-    own = [data] if len(inner) != 1 or any(map(_known, data)) else inner
+    own: list[Any] = [data] if len(inner) != 1 or any(map(_known, data)) else inner
     return lists[0] if lists else own
 
 

@@ -61,7 +61,7 @@ def text(name: str, value: Any) -> str:
 
 def options_of(row: Row) -> dict[str, str]:
     """Return the options of a row by letter: given as a list, or as an object by letter; none where it has none."""
-    given = [] if row.get("options") is None else row["options"]
+    given: Any = [] if row.get("options") is None else row["options"]
     if isinstance(given, Mapping):
         pairs = {str(letter).strip().upper(): option for letter, option in given.items()}
     elif isinstance(given, list) and len(given) <= len(LETTERS):
@@ -73,7 +73,7 @@ def options_of(row: Row) -> dict[str, str]:
 
 def answers_of(row: Row) -> tuple[str, ...]:
     """Return the right answers of a row, as texts: ``answers``, else ``answer``; none where there is no key."""
-    given = next((row[name] for name in ("answers", "answer") if row.get(name) is not None), [])
+    given: Any = next((row[name] for name in ("answers", "answer") if row.get(name) is not None), [])
     several = given if isinstance(given, list) else [given]
     return tuple(str(int(each)) if isinstance(each, bool) else str(each) for each in several)
 

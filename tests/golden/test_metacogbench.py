@@ -10,8 +10,8 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.groups import composites, run_stats
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from metacog_pipeline.benchmarks.metacogbench.published import rounded
-from metacog_pipeline.benchmarks.metacogbench.read import Percent, Tokens, answer_field, score, stated_moments
-from metacog_pipeline.benchmarks.metacogbench.rules import fields_right, is_right
+from metacog_pipeline.benchmarks.metacogbench.read import Percent, Tokens, answer_field, stated_moments
+from metacog_pipeline.benchmarks.metacogbench.rules import fields_right, is_right, score
 from metacog_pipeline.reading.calls import Call, reading_of, said
 from metacog_pipeline.reading.fields import Fields
 from metacog_pipeline.reading.names import ShortText

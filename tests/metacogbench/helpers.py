@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, groups
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, ask_item, scored_step
 from metacog_pipeline.benchmarks.metacogbench.read import Scored as Read
-from metacog_pipeline.benchmarks.metacogbench.read import score as score_calls
+from metacog_pipeline.benchmarks.metacogbench.rules import score as score_calls
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec

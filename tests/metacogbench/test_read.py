@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.metacogbench.items import Item, changed, shipped_items
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
-from metacog_pipeline.benchmarks.metacogbench.read import again, parse, score
+from metacog_pipeline.benchmarks.metacogbench.rules import again, parse, score
 from tests.metacogbench.conftest import ECOLOGICAL, ITEMS, KNOW, PREDICTION, RESISTANCE, TRANSFER, UNKNOWABLE
 from tests.metacogbench.helpers import read_reply
 from tests.tables import every

@@ -9,7 +9,7 @@ are original. ``report.PAPER`` lists all of the paper.
 ``benchmark``  the class: what is declared to the pipeline; ``settings``: the study's table
 ``items``      the item, the shipped texts; ``fresh``: new items of tiers 1a, 1b and 3 from a seed
 ``prompts``    in which words, turns and calls an item is asked
-``read``       what a reply says; ``rules``: what it is worth; ``rows``: replies from elsewhere
+``read``       how replies are read; ``rules``: what they are worth; ``rows``: replies from elsewhere
 ``measures``   the tiers, composites and reliability; ``groups``: the arrays and estimates they are made of
 ``contrasts``  tests between models and between ways of asking, and the questions they answer
 ``judging``    models that judge the same replies, and how far they agree with the rules

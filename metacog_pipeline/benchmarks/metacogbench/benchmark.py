@@ -22,7 +22,7 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, settings
+from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, rules, settings
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING, Agreement, agreement, with_judgements
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
@@ -34,7 +34,7 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
 
-class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
+class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     """The benchmark bound to one study."""
 
     name = items.BENCHMARK
@@ -48,7 +48,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
         "https://openreview.net/forum?id=ayRu5RL4Hb",
         numbered(Figure=5, Table=7),
     )
-    Settings, Item, Response = settings.Settings, items.Item, read.Response
+    Settings, Item, Response = settings.Settings, items.Item, rules.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "22",
@@ -127,11 +127,11 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, read.Response]):
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         await prompts.ask_item(item, condition, chat, self.wording)
 
-    def parse(self, item: items.Item, condition: str, calls: Calls) -> read.Response:
-        return read.parse(item, condition, calls)
+    def parse(self, item: items.Item, condition: str, calls: Calls) -> rules.Response:
+        return rules.parse(item, condition, calls)
 
     def again(self, item: items.Item, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        return read.again(item, calls, condition)
+        return rules.again(item, calls, condition)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         return with_judgements(responses, judgements)

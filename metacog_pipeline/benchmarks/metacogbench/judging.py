@@ -24,7 +24,8 @@ from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights, summed
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED, score
+from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.rules import score
 from metacog_pipeline.benchmarks.metacogbench.simulated import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.judges import verdicts as judge_calls

@@ -9,21 +9,10 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
-from metacog_pipeline.benchmarks.metacogbench import read
+from metacog_pipeline.benchmarks.metacogbench import prompts, read, rules
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, Option, shipped_items, turned
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    ANSWER,
-    FREE,
-    ONE_TURN,
-    PROBE,
-    ROUNDS,
-    TURN_1,
-    TURN_2,
-    item_steps,
-    options_of,
-)
-from metacog_pipeline.benchmarks.metacogbench.read import Tokens, answer_field, score
-from metacog_pipeline.benchmarks.metacogbench.rules import is_right
+from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, ONE_TURN, TURN_1, TURN_2, item_steps
+from metacog_pipeline.benchmarks.metacogbench.rules import score
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded
@@ -34,13 +23,16 @@ from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.rows import BadRow, Row
 
-STEPS = (ANSWER, TURN_1, *(step for each in ROUNDS for step in each))
+STEPS = (ANSWER, TURN_1, *(step for each in prompts.ROUNDS for step in each))
 _KINDS = {
-    **{name: name for name in ("number", "text", "choice", "yesno")},
+    "number": "number",
+    "text": "text",
+    "choice": "choice",
+    "yesno": "yesno",
     "yes_no": "yesno",
     "fields": "none",
 }
-_TYPES = {bool: "bool", int: "int", float: "float", list: "set"}
+_TYPES = {bool: "bool", int: "int", float: "float", tuple: "set"}
 _LONGEST = 80  # characters of what is an answer where none is right, and no prose
 
 
@@ -55,28 +47,28 @@ def read_row(row: Row) -> dict[str, Any]:
     made = score(item, calls)
     passed = made.values["passed"]
     if item.tier == "3":
-        reading = reading_of(calls, ANSWER, (read.story_fields(item),))
+        reading = read.story(item, calls)
         values = json.loads(json.dumps(said(reading["fields"])), parse_constant=lambda name: None)  # no NaN
         return rows.result(reading, correct=passed, passed=passed) | {"answer": values, "fields": values}
     if made.status == read.NOT_READ:
         return rows.unread("not_read", passed=None)
-    reading = reading_of(calls, PROBE, (Letter(options_of(item)),))
+    reading = reading_of(calls, prompts.PROBE, (Letter(prompts.options_of(item)),))
     return rows.result(reading, correct=passed, passed=passed)
 
 
 def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
     """Return a row of tier 1a or 1b: an answer with a stake, or with the confidence before and after it."""
     turns, bets = TURN_2 in calls, item.tier == "1a"
-    step, answer_in = TURN_2 if turns else ANSWER, answer_field(item)
+    step, answer_in = TURN_2 if turns else ANSWER, read.answer_field(item)
     if bets:
-        reading = reading_of(calls, step, (answer_in, Tokens(0, 100), Confidence(0, 100)))
+        reading = reading_of(calls, step, (answer_in, read.Tokens(0, 100), Confidence(0, 100)))
     else:
         reading = read.stated_moments(calls, step, answer_in, read.Moment)  # numbers as stated
     found, names = dict(reading.fields), ("bet",) if bets else ("pre", "post")
     if TURN_1 in calls:
         found["pre"] = reading_of(calls, TURN_1, (Confidence(0, 100, "pre"),))["pre"]
     answer = said(reading["answer"])
-    right = None if item.answer is None or answer is None else is_right(item, answer)
+    right = None if item.answer is None or answer is None else rules.is_right(item, answer)
     made = rows.result(replace(reading, fields=found), correct=right, scale=(0, 100))
     if bets and found["bet"].start <= found["confidence"].start <= found["bet"].end:
         made |= {"confidence": None, "confidence01": None}  # what is staked is no confidence
@@ -84,7 +76,7 @@ def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
         made["status"] = "ambiguous"
     elif item.answer is None and len(str(answer or "")) > _LONGEST:
         made |= {"status": "not_read", "answer": None}
-    passed = score(item, calls, FREE if bets or turns else ONE_TURN).values["passed"]
+    passed = score(item, calls, prompts.FREE if bets or turns else ONE_TURN).values["passed"]
     scored = item.bet_rule or not bets
     return made | {name: found[name].value for name in names} | {"passed": passed if scored else None}
 
@@ -101,12 +93,9 @@ def _own(row: Row) -> Item:
     kind = str(row.get("kind") or usual)
     if kind not in _KINDS:
         raise BadRow(f"no kind {kind[:20]!r}; there are: {', '.join(_KINDS)}")
-    key = row.get("answer")
-    pairs = key.items() if isinstance(key, Mapping) else ()
-    fields = [
-        Field(name, _TYPES.get(type(value), "string"), tuple(value) if isinstance(value, list) else value)
-        for name, value in pairs
-    ]
+    pairs = row["answer"].items() if isinstance(row.get("answer"), Mapping) else ()
+    named = {name: tuple(value) if isinstance(value, list) else value for name, value in pairs}
+    fields = [Field(name, _TYPES.get(type(value), "string"), value) for name, value in named.items()]
     if options and keys:
         keys = (rows.letter_of(keys[0], options) or keys[0],)
     return Item(
@@ -142,7 +131,7 @@ class Rows(RowRules):
     ``pre`` and ``post``; they are put in the lines that a model is asked for. An ``answer`` that has these lines
     already, or is next to columns of other steps, is the reply itself."""
 
-    condition = FREE
+    condition = prompts.FREE
     own: ClassVar = {
         "answer": ("answer", "model_answer", "prediction", "predicted", "pred"),
         "bet": ("bet", "stake", "tokens", "wager"),
@@ -166,11 +155,9 @@ class Rows(RowRules):
         return tuple(dict.fromkeys((ANSWER, TURN_1, TURN_2, *steps)))
 
     def steps(self, item: Item, condition: str) -> tuple[str, ...]:
-        """Return one call, or the turns of a conversation and what is asked after them."""
         return item_steps(item, condition)
 
     def questions(self, item: Item) -> Iterable[str]:
-        """Return the text shown."""
         return (item.stem,)
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
@@ -197,13 +184,11 @@ class Rows(RowRules):
         by_step = not self.given.isdisjoint(steps) and self.given.isdisjoint(parts)
         return by_step or _LINE.search(str(answer)) is not None
 
-    def right(self, response: read.Response) -> int | None:
-        """Return whether the answer is right or, where there is none to be right, the item is passed."""
+    def right(self, response: rules.Response) -> int | None:
         return response.passed if response.correct is None else response.correct
 
     def agrees(self, item: Item, key: Any) -> bool:
-        """Return whether the key is the item's, or a form of it that is accepted; where nothing is right, any will do."""
-        if item.answer is None:
+        if item.answer is None:  # nothing is right: any key will do
             return True
         number, own = columns.number(key), columns.number(item.answer)
         if number is not None and own is not None:
@@ -211,7 +196,6 @@ class Rows(RowRules):
         return folded(str(key)) in {folded(str(form)) for form in (item.answer, *item.accept)}
 
     def keyed(self, item: Item) -> str:
-        """Return the key."""
         return "nothing" if item.answer is None else str(item.answer)
 
 
