@@ -82,12 +82,12 @@ def estimate(benchmark: Bound, partition: Partition) -> StageResult:
     scores = files.score(benchmark, partition)
     lowest = scores.estimates["coverage"].min()
     coverage = lowest if isinstance(lowest, float) else 0.0
-    figures = {"rows that make no sense": scores.senseless, "lowest coverage": round(coverage, 6)}
+    figures = {"measures outside their range": scores.outside, "lowest coverage": round(coverage, 6)}
     where = files.run_estimates_path(partition).as_uri()
     return StageResult(
         {ROWS: scores.estimates.height, URI: where, **figures},
         passed=not scores.faults and coverage >= WARN_COVERAGE,
-        blocks=scores.senseless > 0,
+        blocks=scores.outside > 0,
         fault=f"{benchmark.name}: {'; '.join(scores.faults)}" if scores.faults else None,
     )
 

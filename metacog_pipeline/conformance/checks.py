@@ -20,7 +20,7 @@ from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, as_table, failures_in, table
-from metacog_pipeline.scoring.estimates import groups_of, measures_of, senseless
+from metacog_pipeline.scoring.estimates import groups_of, measures_of, outside_range
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.printed import fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
@@ -240,7 +240,7 @@ def estimates_are_declared_and_within_range(tried: Tried) -> Iterator[str]:
     known = {measure.name for measure in measures_of(tried.benchmark)}
     if loose := sorted(set(tried.estimates["measure"]) - known):
         yield f": measure {', '.join(loose)} is on the table but not declared in measures"
-    yield from (f": {line}" for line in senseless(tried.estimates))
+    yield from (f": {line}" for line in outside_range(tried.estimates))
 
 
 def measures_rest_on_what_they_declare(tried: Tried) -> Iterator[str]:

@@ -62,11 +62,7 @@ _VERDICT = (
 def comparisons(
     benchmark: Bound, groups: Sequence[Group], pooled: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
-
-    A contrast that fails leaves one row of its family with the reason, per data set and source. Differences take over the
-    marks of too few answers that the ``pooled`` estimates have.
-    """
+    """Return one row per test of every contrast, in `COMPARISON`; ``pooled`` are the estimates over runs."""
     made = [_tested(benchmark, contrast, groups) for contrast in benchmark.contrasts]
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
@@ -74,10 +70,7 @@ def comparisons(
 def of_confidence(
     benchmark: Bound, groups: Sequence[Group], scored: pl.DataFrame, answers: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the tests of every two models' confidence, in `COMPARISON`; none where nothing is right or wrong.
-
-    ``scored`` are the scored responses of all models, ``answers`` what is harmonised of them.
-    """
+    """Return the tests of every two models' confidence, in `COMPARISON`; ``answers`` are the harmonised responses."""
 
     def tests() -> pl.DataFrame:
         lacks = lacking(benchmark, scored)
@@ -100,10 +93,10 @@ def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl
 def _guarded(
     benchmark: Bound, contrast: Contrast, groups: Sequence[Group], tests: Callable[[], pl.DataFrame]
 ) -> pl.DataFrame:
-    """Return the tests of one family; where they fail, its own row with the reason, so that the others stay."""
+    """Return the tests of one family; where they fail, its own row with the reason."""
     try:
         return left_out(groups, tests())
-    except Exception as error:
+    except Exception as error:  # a contrast may be a stranger's code; the other families stay
         return as_table(benchmark, _failed(contrast, error, groups, {}))
 
 
@@ -120,11 +113,7 @@ def _spans(benchmark: Bound) -> dict[str, float]:
 
 
 def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
-    """Return the rows of a contrast without corrections.
-
-    Those of pairs of models, or of single models, are computed together; where that fails each is tried alone, for one
-    model must not take the rows of the others.
-    """
+    """Return the rows of a contrast without corrections."""
     if not contrast.pairs and not contrast.by_model:
         return as_table(benchmark, contrast.compute(benchmark, groups))
     names = sorted({group.model for group in groups})
@@ -132,7 +121,7 @@ def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl
     try:
         pairs = [every] if contrast.pairs else []
         return as_table(benchmark, contrast.compute(benchmark, groups, *pairs) if every else ())
-    except Exception:
+    except Exception:  # one model must not take the rows of the others
         return as_table(benchmark, (row for own in every for row in _alone(benchmark, contrast, groups, own)))
 
 
@@ -171,15 +160,13 @@ def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> Floats:
 
 
 def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the size of their family, and with a corrected p and a verdict where they have a p alone.
-
-    Tests without a p, such as those of posteriors, are not corrected: ``n_tests`` says how many there are.
-    """
+    """Return the rows with the size of their family, and with a corrected p and a verdict where they have a p alone."""
     if rows.is_empty():
         return rows
     within = contrast.within
     corrected = pl.Series(_corrected(contrast.correction or "holm", rows, within)).fill_nan(None)
     tested = pl.col("p").count().over(within)
+    # Tests without a p, such as those of posteriors, are counted and not corrected.
     said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
     bare = pl.col("p_adjusted").count().over(within) == 0  # a family that corrects its own p keeps it
     sized = rows.with_columns(
@@ -198,13 +185,11 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_adjusted_intervals(rows: pl.DataFrame, spans: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """Return the rows whose intervals say of 0 what their p says, with intervals at the level of their family.
+    """Return the rows with intervals that agree with p about 0, and with intervals at the level of their family.
 
-    A test says of 0 that it lies in the interval, or outside: where interval and p come from two methods (an exact p of
-    few items and a resampled interval), the end that is near 0 moves to 0, or just past it. The interval at the level of
-    the family has its sides widened as those of a normal one would be from 0.05 to 0.05 p / p_adjusted; ``spans`` are the
-    largest differences that measures can have.
+    ``spans`` are the largest differences that measures can have.
     """
+    # Sides of the interval of the family are widened as those of a normal one would be from 0.05 to 0.05 p / p_adjusted.
     names = ("value", "low", "high", "low_adjusted", "high_adjusted", "p", "p_adjusted")
     found = {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy().copy() for name in names}
     value, p, family = found["value"], found["p"], found["p_adjusted"]
@@ -226,7 +211,7 @@ def with_adjusted_intervals(rows: pl.DataFrame, spans: Mapping[str, float] | Non
 
 
 def _agreeing(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of intervals, the one near 0 moved where it contradicts ``p``."""
+    # Where interval and p come from two methods (an exact p, a resampled interval), the end near 0 moves to 0 or past it.
     reached, missed = p >= LEVEL, (p < LEVEL) & (value != 0)
     hair = np.abs(value) * 1e-9
     low = np.where(reached & (low > 0), 0.0, np.where(missed & (value > 0) & (low <= 0), hair, low))
@@ -235,10 +220,8 @@ def _agreeing(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floa
 
 
 def primary_named(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that say whether they are the test a question of the benchmark is answered by.
-
-    Where a test has several rows, with all models and without some, the first one is that test.
-    """
+    """Return the rows that say whether they are the test a question of the benchmark is answered by."""
+    # Where a test has several rows, with all models and without some, the first one is that test.
     first = pl.struct("family", "measure", *PLACE).is_first_distinct()
     found = rows.with_columns(primary=pl.lit(False), question=pl.lit(None, pl.String))
     for asked in questions_of(benchmark):
@@ -274,10 +257,7 @@ def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame
 
 
 def left_out(groups: Iterable[Group], rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with ``n_left_out``: items asked and not answered by a model they name, where they are about.
-
-    No model leaves a test unreported: a test of fewer items than were asked says of how many fewer.
-    """
+    """Return the rows with ``n_left_out``: how many items asked there were not answered by a model of the test."""
     missing: dict[tuple[str | None, str | None], list[tuple[str, set[str]]]] = {}
     for group in groups:
         items = set[str]()
@@ -306,10 +286,7 @@ def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
 
 
 def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the rows with whether an interval rests on too few answers (``low_n``), null where there is none.
-
-    A difference does where either side's own interval does, or where fewer than `LEAST_SHARED` items are shared.
-    """
+    """Return the rows with ``low_n``: either side's own interval has it, or fewer than `LEAST_SHARED` items are shared."""
     found = rows.with_columns(low_n=pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED))
     if pooled is None or pooled.is_empty():
         return found
@@ -329,7 +306,7 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def table(benchmark: Bound, each: Table, scored: Scored) -> tuple[pl.DataFrame, str | None]:
-    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed."""
+    """Return a benchmark's own table in its schema, and why it is empty where computing it failed."""
     schema = schema_of(each.row)
     try:
         if each.compute is not None:

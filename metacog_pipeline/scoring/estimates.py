@@ -60,10 +60,7 @@ def basis_of(answers: pl.DataFrame, measure: Measure, unit: str = "item_id") -> 
 
 
 def groups_of(benchmark: Bound, scored: pl.DataFrame, *, by_run: bool) -> list[Group]:
-    """Return the groups of scored responses, ordered by data set, task, condition, model and run; per scoring.
-
-    ``scored`` are responses with derived columns; ``by_run`` separates runs, else they are pooled.
-    """
+    """Return the groups of responses with derived columns, ordered by data set, task, condition, model and run."""
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
     order = list(dict.fromkeys([*keys, "run", "item_id"]))
     found = []
@@ -118,24 +115,16 @@ def measures_of(benchmark: Bound | type[Bound]) -> list[Measure]:
         declared += members(each)
     named = any(each.name == COVERAGE.name for each in declared)
     every = declared if named else [COVERAGE, *declared]
-    return [
-        *every,
-        *(_first_reply_measure(each) for each in every if each.headline or each.name == COVERAGE.name),
-    ]
+    again = (each for each in every if each.headline or each.name == COVERAGE.name)
+    return [*every, *map(_first_reply_measure, again)]
 
 
 def _first_reply_measure(measure: Measure) -> Measure:
     """Return a measure as it is of the first replies alone; `files.score` computes it where a reply was asked once more."""
+    named = measure.name + FIRST_REPLY, f"{measure.label}, first replies"
     words = f"{measure.words} Of the first replies alone: those to a second ask are left out.".strip()
-    return Measure(
-        measure.name + FIRST_REPLY,
-        f"{measure.label}, first replies",
-        unit=measure.unit,
-        range=measure.range,
-        higher_is_better=measure.higher_is_better,
-        words=words,
-        conditions=measure.conditions,
-    )
+    kept = ("unit", "range", "higher_is_better", "conditions")
+    return Measure(*named, words=words, **{name: getattr(measure, name) for name in kept})
 
 
 def _computed(
@@ -162,15 +151,13 @@ def _computed(
 
 
 def _within(measure: Measure, estimate: Estimate) -> Estimate:
-    """Return an estimate without its numbers where they lie outside the declared range: somebody computed them wrong."""
-    least, most = measure.range
-    value, method = estimate.value, estimate.method
-    if value is None:
-        return estimate
-    if (least is None or value >= least - _HAIR) and (most is None or value <= most + _HAIR):
+    """Return an estimate without its numbers where they lie outside the declared range."""
+    (least, most), value = measure.range, estimate.value
+    above = value is None or least is None or value >= least - _HAIR
+    if above and (value is None or most is None or value <= most + _HAIR):
         return estimate
     said = f"{OUTSIDE}{value} [{estimate.low}, {estimate.high}], of a measure from {least} to {most}"
-    return unavailable(estimate.n, method, f"{said}; correct its compute or its range")
+    return unavailable(estimate.n, estimate.method, f"{said}; correct its compute or its range")
 
 
 def _failed(error: Exception) -> Estimate:
@@ -245,7 +232,7 @@ def _row(
     )
 
 
-def senseless(estimates: pl.DataFrame) -> Iterator[str]:
+def outside_range(estimates: pl.DataFrame) -> Iterator[str]:
     """Yield a line per measure whose numbers lie outside the declared range and are withheld."""
     odd = estimates.filter(pl.col("status").str.starts_with(OUTSIDE)).unique("measure", maintain_order=True)
     for measure, condition, status in odd.select("measure", "condition", "status").iter_rows():

@@ -1,4 +1,4 @@
-"""Responses, estimates and comparisons on disk, each file with the digest of what it was made from.
+"""Responses, estimates and comparisons on disk, each file with the digest of its inputs.
 
 Of one model and run: ``responses/`` (what was read), ``judgements/``, ``scored/`` (responses with derived columns),
 ``harmonised/`` and ``estimates/…/runs``. Of a model over all runs: ``estimates/…/models``. Of all models: comparisons and
@@ -34,7 +34,7 @@ from metacog_pipeline.scoring.estimates import (
     measures_of,
     members,
     narrowed,
-    senseless,
+    outside_range,
 )
 from metacog_pipeline.scoring.harmonised import every_answer, with_verdict
 from metacog_pipeline.scoring.instruments import instruments
@@ -48,10 +48,10 @@ VERSION = "2"  # of how responses are scored, in every benchmark
 
 
 class Scores(NamedTuple):
-    """The estimates of a run, how many rows make no sense, and what to correct, a line each."""
+    """The estimates of a run, how many rows are outside their range, and what to correct, a line each."""
 
     estimates: pl.DataFrame
-    senseless: int
+    outside: int
     faults: tuple[str, ...]
 
 
@@ -136,9 +136,10 @@ def _digest(depends: Any) -> str:
 
 # --- one model and run ------------------------------------------------------------------------------------------------
 def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
-    """Read a partition's answers and keep the responses; where the reader failed or some are missing, without a digest."""
+    """Read a partition's answers and keep the responses."""
     frame = _responses(benchmark, partition, current_transcripts(benchmark, partition))
     whole = frame.height == tasks.expected(benchmark, partition.spec)
+    # Without a digest the next run reads again: the reader may be mended, missing answers may have come.
     current = whole and not (frame["status"] == FAILED_READING).any()
     digest = response_digest(benchmark, partition) if current else ""
     write_frame(frame, partition.below("responses"), digest)
@@ -146,14 +147,13 @@ def read(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
 
 def _responses(benchmark: Bound, partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses of a partition to what is asked now, as these transcripts have them."""
     spec, asked = partition.spec, tasks.asked(benchmark, partition.spec)
     source = str(partition.manifest().get("source") or source_of(spec))
     return read_responses(benchmark, transcripts, asked, model=spec.name, run=partition.run, source=source)
 
 
 def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
-    """Return a partition's answers to what is asked now, as `current_answers` does."""
+    """Return a partition's answers to what is asked now."""
     asked = partial(tasks.tasks, benchmark, partition.spec)
     return current_answers(partition, benchmark.modes(partition.spec), asked)
 
@@ -174,21 +174,18 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
 
 
 def score(benchmark: Bound, partition: Partition) -> Scores:
-    """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none.
-
-    Where responses cannot be derived, the numbers that were made of them earlier are withdrawn: nothing upholds them.
-    """
+    """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none."""
     paths = scored_paths(partition)
     try:
         responses = read_frame(partition.below("responses"))
         scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     except MetacogError:
-        for path in paths:
+        for path in paths:  # nothing upholds the numbers that were made of these responses earlier
             path.unlink(missing_ok=True)
         raise
     found = _numbers(benchmark, [partition], scored, by_run=True)
     alike = every_answer(benchmark, scored)
-    odd, wrong = [*senseless(found)], _unharmonised(alike)
+    odd, wrong = [*outside_range(found)], _unharmonised(alike)
     failed = [f"a measure failed: {each}; correct its compute" for each in failures_in(found)]
     faults = (*odd, *wrong, *failed)
     # What has a fault carries no digest, so that the next run scores it again.
@@ -200,7 +197,7 @@ def score(benchmark: Bound, partition: Partition) -> Scores:
 
 
 def _unharmonised(alike: pl.DataFrame) -> list[str]:
-    """Return what is wrong with right, wrong and confidence, where anything is: then none of it is passed on."""
+    """Return a line where a harmonised verdict or confidence is out of range: then none of the run is passed on."""
     wrong = alike.filter(~pl.col("correct").is_in([0.0, 1.0]) | ~pl.col("confidence").is_between(0, 1))
     if wrong.is_empty():
         return []
@@ -211,15 +208,15 @@ def _unharmonised(alike: pl.DataFrame) -> list[str]:
 
 
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of one model and run with the benchmark's derived columns; no finite number is none.
+    """Return the responses with the benchmark's derived columns; NaN and infinity become null.
 
-    Raises MetacogError if deriving costs responses or columns: numbers of what is left would be wrong.
+    Raises MetacogError if deriving loses responses or columns.
     """
     fractions = [name for name, kind in responses.schema.items() if kind.is_float()]
     known = responses.with_columns(pl.when(pl.col(name).is_finite()).then(name) for name in fractions)
     made = benchmark.derive(known, judgements)
     lost = [name for name in responses.columns if name not in made.columns]
-    if made.height != responses.height or lost:
+    if made.height != responses.height or lost:  # numbers of what is left would be wrong
         rows = f"{made.height} of {responses.height} responses"
         what = f"responses without {', '.join(lost)}" if lost else rows
         raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
@@ -227,7 +224,7 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
 
 
 def _first_replies(benchmark: Bound, partition: Partition) -> pl.DataFrame:
-    """Return the responses of a run as the first replies alone give them."""
+    """Return the responses of a run without the replies to a second ask."""
     responses = read_frame(partition.below("responses"))
     if not responses["asked_again"].any():
         return responses
@@ -242,13 +239,8 @@ def _numbers(
 
     @cache  # the reader's error is drawn several times, over the same files
     def read(first: bool) -> list[tuple[pl.DataFrame, pl.DataFrame | None]]:
-        return [
-            (
-                _first_replies(benchmark, each) if first else read_frame(each.below("responses")),
-                kept_judgements(benchmark, each),
-            )
-            for each in partitions
-        ]
+        responses = _first_replies if first else lambda _, each: read_frame(each.below("responses"))
+        return [(responses(benchmark, each), kept_judgements(benchmark, each)) for each in partitions]
 
     def derive(change: reader_error.Change | None, *, first: bool) -> pl.DataFrame:
         made = [

@@ -51,9 +51,9 @@ def path_of(home: Home, benchmark: str) -> Path:
 def keep(
     benchmark: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> tuple[Imported, int]:
-    """Keep the answers of a table in which column ``options.people`` names the respondent, in place of those kept before.
+    """Keep the answers of a table whose column ``options.people`` names the respondent; return them and the respondents.
 
-    Returns what was kept and how many respondents there are. Raises StudyError as an import does; nothing is kept then.
+    They replace those kept before. Raises StudyError as an import does; nothing is kept then.
     """
     found = read_respondents(benchmark, file, pairs, condition, options)
     people = by_partition(found.records)

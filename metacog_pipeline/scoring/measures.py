@@ -34,10 +34,10 @@ def share(
     only: Mapping[str, int] | None = None,
     why: str = NO_ITEMS,
 ) -> Resting:
-    """Return the measure "share of responses with the values ``top``", of those with the values ``only``, by coded column.
+    """Return the share of responses with the values ``top``, by coded column, among those with the values ``only``.
 
-    A response counts where the coded columns ``known`` (those of ``top`` where none are named) have a value; ``why`` is the
-    status where none does.
+    ``known``: columns in which a response must have a value to count, by default those of ``top``; ``why``: the status
+    where none counts.
     """
     needed, among = known or tuple(top), dict(only or {})
 

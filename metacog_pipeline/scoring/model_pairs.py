@@ -54,9 +54,9 @@ def between_models(
 ) -> Iterator[Comparison]:
     """Yield the comparison of every two models of one source on the items that both answered, a row per measure.
 
-    ``answers`` are rows of `schemas.HARMONISED`. Accuracy is of all readable answers, the other measures of those with a
-    stated confidence. A model is left out, with a row that says so, under a condition where it ``lacks`` answers and the
-    study does not show incomplete numbers (rows of `harmonised.LACKING`).
+    answers: rows of `schemas.HARMONISED`; accuracy is of all of them, the other measures of those with a confidence.
+    lacks: rows of `harmonised.LACKING`; a model with unanswered items is left out, with a row that says so, where the study
+    does not show incomplete numbers.
     """
     hidden: dict[tuple[str, str, str], str] = {}
     if lacks is not None:

@@ -19,12 +19,6 @@ from metacog_pipeline.benchmark.schema import schema_of
 Tables = Callable[[str], pl.DataFrame]
 
 
-def audited(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the claims an audit has checked, with ``follows`` as a verdict."""
-    verdict = pl.when("follows").then(pl.lit("follows")).otherwise(pl.lit("differs"))
-    return frame.with_columns(verdict=verdict)
-
-
 def hundredth(name: str) -> pl.Expr:
     """Return column ``name`` divided by 100, rounded once: by a number Polars multiplies with its inverse instead."""
     return pl.col(name).map_batches(
@@ -79,8 +73,9 @@ def check(
 
 
 def audit_frame(checks: Iterable[Check]) -> pl.DataFrame:
-    """Return the checks in `AUDIT_SCHEMA`."""
-    return pl.DataFrame([*checks], schema=AUDIT_SCHEMA, orient="row")
+    """Return the checks in `AUDIT_SCHEMA`, and ``verdict``."""
+    verdict = pl.when("follows").then(pl.lit("follows")).otherwise(pl.lit("differs"))
+    return pl.DataFrame([*checks], schema=AUDIT_SCHEMA, orient="row").with_columns(verdict=verdict)
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------
@@ -117,11 +112,6 @@ def ledger(rows: Iterable[Row]) -> pl.DataFrame:
 def above(low: float, high: float, null: float = 0.0) -> str:
     """Return whether an interval lies above ``null``: the claim holds; below: it does not; else it is not decided."""
     return HOLDS if low > null else FAILS if high < null else UNDECIDED
-
-
-def all_of(count: int, total: int) -> str:
-    """Return whether a claim about every case holds."""
-    return HOLDS if count == total else FAILS
 
 
 def difference(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float, float]:

@@ -91,8 +91,7 @@ def error_digest(benchmark: Bound) -> list[Any]:
 def carried(benchmark: Bound, found: pl.DataFrame, under: Callable[[Change], pl.DataFrame]) -> pl.DataFrame:
     """Return estimates with the reader's error in those that rest on its verdicts.
 
-    ``under(change)`` gives the estimates with judgements changed by ``change``. The estimate becomes the mean of `DRAWS`
-    changed ones: a reader that passes too much no longer raises it. The interval grows by their spread.
+    ``under(change)`` gives the estimates with judgements changed by ``change``.
     """
     reader = deciding(benchmark)
     if reader is None or found.is_empty():
@@ -112,6 +111,7 @@ def carried(benchmark: Bound, found: pl.DataFrame, under: Callable[[Change], pl.
         }
         both = both.with_columns(**none, status=pl.when(rests).then(_also(NOT_AUDITED)).otherwise("status"))
         return both.select(found.columns)
+    # The mean of changed estimates: a reader that passes too much no longer raises one. The interval grows by their spread.
     rng = resampling.generator(benchmark.stream("reader error"))
     drawn = pl.concat([under(_at_random(error, reader.name, rng)) for _ in range(DRAWS)])
     spread = (

@@ -36,11 +36,7 @@ def read_responses(
     run: int,
     source: str,
 ) -> pl.DataFrame:
-    """Return one row per condition and item asked under it, in the order of both.
-
-    Superseded answers are left out of ``transcripts``; items that were never answered are read from no calls. ``source`` is
-    measured, imported or simulated.
-    """
+    """Return one row per condition and item asked under it; an item that was never answered is read from no calls."""
     # By item and condition the newest call of each step, a failed one only where there is no other.
     calls: dict[tuple[str, str], dict[str, Kept]] = {}
     for row in in_order(transcripts):
@@ -80,7 +76,7 @@ def _framed(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFram
 
 
 def _parsed(benchmark: Bound, item: Item, condition: str, made: Mapping[str, Kept]) -> dict[str, Any]:
-    """Return the fields of the benchmark's reading; a reader that fails makes its own row unparsable, not the run."""
+    """Return the fields of the benchmark's reading; a reader that fails makes its row unparsable."""
     names = schema_of(benchmark.Response)
     try:
         read = benchmark.parse(item, condition, {step: call_of(kept) for step, kept in made.items()})

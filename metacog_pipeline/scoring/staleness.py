@@ -72,10 +72,10 @@ def stale(study: Study) -> Stale:
 
 # --- one benchmark ----------------------------------------------------------------------------------------------------
 def stale_steps(benchmark: Bound) -> tuple[str, ...]:
-    """Return the steps of construction to run; all where that cannot be found out: the step reports what is wrong."""
+    """Return the steps of construction to run."""
     try:
         return tuple(construction.stale_steps(benchmark))
-    except MetacogError:
+    except MetacogError:  # the step itself reports what is wrong
         return tuple(step.name for step in benchmark.construction())
 
 
@@ -155,7 +155,7 @@ def every_stage(benchmark: Bound) -> tuple[str, ...]:
 
 
 def _stages(benchmarks: Sequence[Bound]) -> Stages:
-    """Return the stale stages of every partition; without items nothing was asked that could be stale."""
+    """Return the stale stages of every partition; none without items, for then nothing was asked."""
     found: dict[tuple[str, str, int], tuple[str, ...]] = {}
     for benchmark in benchmarks:
         for each in tasks.partitions(benchmark):
@@ -183,7 +183,6 @@ def leaderboard_digest(study: Study, stages: Stages | None = None) -> str:
 
 
 def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
-    """Yield what a benchmark gives to the leaderboard: states of partitions, digests of files."""
     people = human_respondents.path_of(benchmark.context.home, benchmark.name)
     # Not the digest inside the file: that is of the whole table it was read from, kept or not.
     yield [benchmark.name, file_sha256(people) if people.exists() else None, *printed.marks(benchmark)]

@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.signaldetection import contrasts
 from metacog_pipeline.benchmarks.signaldetection.measures import MODEL_VERSION, fitted_counts
 from metacog_pipeline.benchmarks.signaldetection.published import DATASET, SENSITIVITY, Refit
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
-from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, all_of, claim
+from metacog_pipeline.scoring.published import FAILS, HOLDS, UNDECIDED, claim
 from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.item_influences import QUANTITIES
@@ -239,7 +239,7 @@ def headline(found, text, data):
     def all_hold(subject, text, what, held, **more):
         number = sum(map(bool, held))
         more = {"published": float(len(held)), "expected": f"all {len(held)}", **more}
-        return claim(subject, text, what, all_of(number, len(held)), float(number), **more)
+        return claim(subject, text, what, HOLDS if number == len(held) else FAILS, float(number), **more)
 
     optimum, c, d = tests("bayes_optimality", "m_ratio"), tests("criterion_z", "c"), tests("criterion_z", "d")
     moved = sum((row.value or 0.0) > 0 and (row.p_adjusted or 0.0) < _ALPHA for row in c)
@@ -284,7 +284,7 @@ def _reversal(tests, data):
     turned = ", ".join(str(task) for task in better if task not in stated)
     return claim(
         "table S1, GPT-5 and DeepSeek", "GPT-5 is more efficient than DeepSeek", "tasks in which M-ratio differs so",
-        all_of(len(better), len(pairs)), float(len(better)), published=float(len(stated)),
+        HOLDS if len(better) == len(pairs) else FAILS, float(len(better)), published=float(len(stated)),
         expected=f"0 of {len(pairs)} without a difference",
         note=f"reversed: task {turned}, inconclusive in the text, is significant: DeepSeek's printed cell is of chains "
              "stopped early, and the converged M-ratio is lower" if turned else None,
