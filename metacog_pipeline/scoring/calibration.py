@@ -1,11 +1,9 @@
 """Measures of confidence computed in one way for every benchmark that has confidence per item.
 
-ECE over ten bins of equal width, Brier score and type-2 AUROC of answers with a stated confidence on a grid of whole
-percents; risk against coverage and calibration as a whole (`stats.confidence_measures`); d′, meta-d′,
-M-ratio and eta of items with alternatives to choose from (`stats.mafc.efficiency`). Intervals: Wilson's for accuracy, the
-standard error for means, both clustered where an item has several runs; a score interval for the AUROC; profile likelihood
-for the efficiency of items with one run; else the cluster bootstrap over items, all runs of an item drawn together. A
-benchmark whose board has one of these of the same answers gets the same interval (`draws`, `efficiency_of`).
+ECE over ten bins of equal width, Brier score and type-2 AUROC on a grid of whole percents (`stats.confidence_grid`); risk
+against coverage and calibration as a whole (`stats.confidence_measures`); d′, meta-d′, M-ratio and eta of items with
+alternatives to choose from (`stats.mafc.efficiency`). A benchmark whose board has one of these of the same answers gets the
+same interval (`draws`, `efficiency_of`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What every benchmark with a confidence shares: was the item answered correctly, how sure was the respondent.
-
-Each benchmark says in `Benchmark.harmonise` how its responses are brought to right or wrong, a confidence in 0..1 and a
-number of alternatives; a benchmark in which nothing is right or wrong has no rows.
-"""
+"""Right or wrong, confidence 0..1 and number of alternatives, of every benchmark that has them (`Benchmark.harmonise`)."""
 
 from __future__ import annotations
 

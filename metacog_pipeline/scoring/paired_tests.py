@@ -52,14 +52,12 @@ def differences(
     rows: a row without numbers for each pair of places in ``tables``, ``(items, groups, cells)``; ``n`` are shared items.
     undefined: why the totals ``(cells,)`` of a side have no value of a measure; None where they may have one.
     kept: number of resamples; p is then Wald's. By default 10,000, whose p it is.
-
-    Up to 12 items p is that of all exchanges: resamples of a few items make it too small.
     """
     for pair in shared_draws(tables, rows, resampling.N_TESTED, stream, kept=kept):
         row, sides = rows[pair.first, pair.second], pair.sides
         one, two = (side.once("measures", lambda own: of(own.sample)) for side in sides)
         items = None
-        if 0 < pair.n_items <= exact.MOST_SWAPPED:
+        if 0 < pair.n_items <= exact.MOST_SWAPPED:  # the p of resamples of a few items is too small
             both = tables[:, [pair.first, pair.second]].astype(np.float64)
             items = both[(both.sum(axis=2) > 0).all(axis=1)]
         for at, name in enumerate(names):

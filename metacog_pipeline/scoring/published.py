@@ -51,7 +51,7 @@ class Check(NamedTuple):
     note: str | None
 
 
-AUDIT_SCHEMA = schema_of(Check)
+AUDIT_SCHEMA = pl.Schema({**schema_of(Check), "verdict": pl.String()})
 
 
 def check(
@@ -73,9 +73,9 @@ def check(
 
 
 def audit_frame(checks: Iterable[Check]) -> pl.DataFrame:
-    """Return the checks in `AUDIT_SCHEMA`, and ``verdict``."""
+    """Return the checks in `AUDIT_SCHEMA`."""
     verdict = pl.when("follows").then(pl.lit("follows")).otherwise(pl.lit("differs"))
-    return pl.DataFrame([*checks], schema=AUDIT_SCHEMA, orient="row").with_columns(verdict=verdict)
+    return pl.DataFrame([*checks], schema=schema_of(Check), orient="row").with_columns(verdict=verdict)
 
 
 # --- headline claims --------------------------------------------------------------------------------------------------
@@ -89,11 +89,14 @@ def claim(
     subject: str, text: str, method: str, verdict: str, recomputed: float | None = None, **values: Any
 ) -> Row:
     """Return one row; ``values`` are ``published``, ``low``, ``high``, ``expected`` and ``note``."""
-    none = dict.fromkeys(("published", "low", "high", "note"))
-    return {
-        "subject": subject, "quantity": text, "method": method, "verdict": verdict, "recomputed": recomputed,
-        **none, "expected": "", **values,
-    }  # fmt: skip
+    row = {
+        "subject": subject,
+        "quantity": text,
+        "method": method,
+        "verdict": verdict,
+        "recomputed": recomputed,
+    }
+    return {**row, **dict.fromkeys(("published", "low", "high", "note")), "expected": "", **values}
 
 
 def waiting(text: str, method: str, missing: str, expected: str) -> Row:

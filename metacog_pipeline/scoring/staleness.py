@@ -1,8 +1,7 @@
 """What is stale in a study: the one place that compares the digest of a file with what it would be made from now.
 
-Every derived file carries one digest, of its inputs' digests, the settings that affect its stage, the seed and the stage's
-version (`scoring.files`, `asking.construction`). ``metacog run``, the assets, the sensors of the UI and ``metacog status``
-ask `stale`; nothing else decides.
+``metacog run``, the assets, the sensors of the UI and ``metacog status`` ask `stale`; nothing else decides. The digests are
+those of `scoring.files` and `asking.construction`.
 """
 
 from __future__ import annotations
