@@ -1,6 +1,5 @@
 """Columns of a table of trials as somebody else wrote it: which column is what, and what its cells mean.
 
-A column is held as its distinct cells, so that every decision is taken on a handful of words however long the table is.
 A cell that says nothing is missing; one that says something else than its column needs makes its row a rejected one; where
 too many would be rejected the column is the wrong one and the table is refused (`DataError`).
 """
@@ -36,6 +35,7 @@ class DataError(ValueError):
     """A table that cannot be used: what, the value, where and what to do, in one line."""
 
 
+# By its distinct cells every decision is taken on a handful of words, however long the table is.
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its distinct cells as text, and which of them each row holds, ``(rows,)``."""

@@ -1,11 +1,8 @@
-"""Scales of confidence: which ones numbers may be on, and two of them in one column.
-
-Tables that are fitted, tables that are imported and replies to own questions are judged alike. No array is needed: reading
-a study loads this, and NumPy takes a tenth of a second.
-"""
+"""Scales of confidence of tables that are fitted or imported, and of replies: which ones numbers may be on."""
 
 from __future__ import annotations
 
+# No NumPy, which takes a tenth of a second: reading a study loads this.
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -41,27 +38,21 @@ def two_scales(counted: Mapping[float, int], declared: bool = False) -> str:
     total = sum(counted.values())
     whole = sum(n for value, n in above.items() if value == math.floor(value))
     large = min(few, many) >= max(2.0, 0.05 * total)
-    advice = (
-        "put all on one" if few and large else "put all on one, or declare with --scale the one they are on"
-    )
+    advice = "put all on one" + ", or declare with --scale the one they are on" * (not (few and large))
     if few and many and not (declared and not large) and whole >= many * (0.9 if large else 1):
-        lie = (
-            f"{few} values such as {next(iter(within)):g} lie" if few > 1 else f"{next(iter(within)):g} lies"
-        )
-        return (
-            f"{lie} between 0 and 1 and {many} such as {next(iter(above)):g} above: "
-            f"two scales seem to be mixed; {advice}"
-        )
+        low, high = (f"{next(iter(side)):g}" for side in (within, above))
+        lie = f"{few} values such as {low} lie" if few > 1 else f"{low} lies"
+        return f"{lie} between 0 and 1 and {many} such as {high} above: two scales seem to be mixed; {advice}"
     # Ratings from 1 on among numbers from 20 on, hardly any between: no one rates so on one scale.
-    low = {value: n for value, n in counted.items() if n and 0 < value <= 7}
-    high = {value: n for value, n in counted.items() if n and value >= 20}
-    rated, rest = sum(low.values()), sum(high.values())
+    ratings = {value: n for value, n in counted.items() if n and 0 < value <= 7}
+    larger = {value: n for value, n in counted.items() if n and value >= 20}
+    rated, rest = sum(ratings.values()), sum(larger.values())
     between = total - rated - rest - counted.get(0.0, 0)
-    if declared or min(len(low), len(high)) < 3 or min(rated, rest) < 0.2 * total or between > 0.2 * rated:
+    if declared or min(len(ratings), len(larger)) < 3 or {*ratings} != {*range(1, len(ratings) + 1)}:
         return ""
-    if {*low} != {*range(1, len(low) + 1)}:
+    if min(rated, rest) < 0.2 * total or between > 0.2 * rated:
         return ""
-    ends = [f"{sum(side.values())} values from {min(side):g} to {max(side):g}" for side in (low, high)]
+    ends = [f"{sum(side.values())} values from {min(side):g} to {max(side):g}" for side in (ratings, larger)]
     return f"{' and '.join(ends)}: two scales seem to be mixed; {advice}"
 
 

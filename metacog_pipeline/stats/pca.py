@@ -1,8 +1,4 @@
-"""Principal components of standardised columns: how many things do several measures measure?
-
-Pearson (1901); Hotelling (1933). Columns are standardised with their population standard deviation, so the components are
-those of the correlation matrix.
-"""
+"""Principal components of standardised columns, those of the correlation matrix (Pearson 1901; Hotelling 1933)."""
 
 from __future__ import annotations
 
