@@ -17,7 +17,7 @@ from metacog_pipeline.interchange import columns
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
-    from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected
+    from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, Rejected
 
 
 MADE = "imported.toml"  # the study that is made where none is named
@@ -51,7 +51,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     rest is kept. `metacog run` scores what was imported without asking anybody. Options such as --map are repeated for each
     column.
     """
-    from metacog_pipeline.interchange.imported import ImportOptions
+    from metacog_pipeline.interchange.import_rules import ImportOptions
 
     named, *others = places
     benchmark = None if Path(named).exists() or not others else named

@@ -53,11 +53,7 @@ class FileRow(NamedTuple):
 
 
 class AnswerFile:
-    """The rows of a file, gone through as often as needed.
-
-    ``columns``: names in order of first appearance. Raises ``StudyError`` when the
-    file is missing, empty, not UTF-8, of an unknown kind, or not what its name says.
-    """
+    """The rows of a file, gone through as often as needed; StudyError for one that cannot be read as what it is named."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,10 +68,9 @@ class AnswerFile:
         if empty:
             raise StudyError(f"{path}: there is no row in it; give a file with at least one")
         if not there:
-            raise StudyError(
-                f"{path}: no line of it is a JSON object; give one with its names in double quotes a line"
-            )
-        self.columns = list(there)
+            advice = "give one with its names in double quotes a line"
+            raise StudyError(f"{path}: no line of it is a JSON object; {advice}")
+        self.columns = list(there)  # in order of first appearance
 
     def __iter__(self) -> Iterator[FileRow]:
         try:
@@ -102,8 +97,7 @@ class AnswerFile:
 
 def kind_of(path: Path) -> str:
     """Return what a file is by its name, ``.gz`` put aside."""
-    suffixes = [each.lower() for each in path.suffixes]
-    kind = next(iter(suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]), "")
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind == ".eval":
         raise StudyError(f"{path}: is a log of inspect_ai, no table; `metacog import {path.name}` takes it")
     if path.is_dir():
@@ -116,9 +110,8 @@ def kind_of(path: Path) -> str:
 def _unreadable(path: Path, error: Exception) -> StudyError:
     if isinstance(error, gzip.BadGzipFile | zlib.error | EOFError):
         return StudyError(f"{path}: not a whole gzip file; pack it again, or take .gz off its name")
-    return StudyError(
-        f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}; check the path and the file"
-    )
+    why = getattr(error, "strerror", None) or error
+    return StudyError(f"{path}: cannot be read: {why}; check the path and the file")
 
 
 def content(path: Path) -> bytes:
@@ -126,9 +119,8 @@ def content(path: Path) -> bytes:
     try:
         found = read_within(path, MOST_BYTES, packed=path.suffix.lower() == ".gz")
         start = found[:200].lstrip().lower()
-        for magic, advice in _MAGIC:
-            if start.startswith(magic):
-                raise StudyError(f"{path}: the content {advice}")
+        if advice := next((advice for magic, advice in _MAGIC if start.startswith(magic)), None):
+            raise StudyError(f"{path}: the content {advice}")
         if found.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
             found = found.decode("utf-16").encode()
         found = found.removeprefix(codecs.BOM_UTF8)
@@ -137,9 +129,8 @@ def content(path: Path) -> bytes:
         if not found.decode().strip():
             raise StudyError(f"{path}: the file is empty; give one with at least one row")
     except UnicodeDecodeError as error:
-        raise StudyError(
-            f"{path}: not {error.encoding.upper()} at byte {error.start}; save the file as UTF-8"
-        ) from None
+        where = f"not {error.encoding.upper()} at byte {error.start}"
+        raise StudyError(f"{path}: {where}; save the file as UTF-8") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
     return found
@@ -147,7 +138,6 @@ def content(path: Path) -> bytes:
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
 def _csv_rows(path: Path, text: bytes, kind: str) -> Iterator[FileRow]:
-    """Yield the rows of a CSV file. ``strict`` refuses a quote that is not closed, or ends within its cell."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
     beginning = text.lstrip(b"\r\n")[:1_000_000]
     first = beginning.split(b"\n", 1)[0].strip()
@@ -159,6 +149,7 @@ def _csv_rows(path: Path, text: bytes, kind: str) -> Iterator[FileRow]:
     delimiter = told[1].decode() if told else "\t" if tabs else max(_DELIMITERS, key=bare.count)
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
     skipped = len(next(lines)) > 0 if told else 0
+    # strict refuses a quote that is not closed, or ends within its cell
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     started = 1
     try:
@@ -198,9 +189,8 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise StudyError(
-            f"{path}: not JSON{place}: repair it there; JSON Lines files end in .jsonl"
-        ) from None
+        advice = "repair it there; JSON Lines files end in .jsonl"
+        raise StudyError(f"{path}: not JSON{place}: {advice}") from None
     if isinstance(found, dict):  # its only list of objects
         lists = [value for value in found.values() if isinstance(value, list)]
         rows = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
@@ -210,13 +200,15 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
             f"{path}: the JSON must be a list of objects, one per row, or an object with one such list; write the rows so, "
             "or one a line as .jsonl"
         )
-    for number, value in enumerate(found, start=1):
-        yield _object_row(number, value)
+    yield from map(_object_row, range(1, len(found) + 1), found)
 
 
-def _object_row(number: int, value: object) -> FileRow:
-    known = isinstance(value, dict)
-    return FileRow(number, value if known else {}, None if known else "the row is no JSON object")  # type: ignore[arg-type]
+def _object_row(number: int, value: Any) -> FileRow:
+    return (
+        FileRow(number, value)
+        if isinstance(value, dict)
+        else FileRow(number, {}, "the row is no JSON object")
+    )
 
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:

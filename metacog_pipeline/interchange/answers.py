@@ -11,25 +11,28 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange import columns
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import columns, table_columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import absent
-from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_cells import (
+from metacog_pipeline.interchange.columns import (
     RowError,
+    absent,
     correctness,
     folded,
     only,
     reply_text,
-    run_of,
     shown,
-    whole,
 )
-from metacog_pipeline.interchange.import_columns import fields_of, parse_mapping, resolved, used_columns
-from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
-from metacog_pipeline.interchange.imported import TRUSTED, ImportOptions
-from metacog_pipeline.interchange.record import OK, Sample
+from metacog_pipeline.interchange.confidence import Confidence
+from metacog_pipeline.interchange.import_rules import (
+    CHECKS,
+    ITEM_FIELDS,
+    RESPONSE,
+    TRUSTED,
+    ImportOptions,
+    RowRules,
+)
+from metacog_pipeline.interchange.record import Sample
 
 _READ = 200  # answers that are read to say how good they are
 
@@ -37,40 +40,35 @@ _READ = 200  # answers that are read to say how good they are
 def of_table(
     path: Path, rules: RowRules, pairs: Sequence[str], condition: str, options: ImportOptions
 ) -> tuple[list[Sample], list[str]]:
-    """Return the rows of a table as samples, and how they were understood.
-
-    Raises ``StudyError`` where a checking column disagrees with the items, or confidence is on no scale that is known.
-    """
-    rows = AnswerFile(path)
-    mapping = parse_mapping(pairs, fields_of(rules), rules.also)
-    fields = resolved(rows, rules, {"model": options.people, **mapping} if options.people else mapping)
+    """Return the rows of a table as samples, and how they were understood."""
+    file = AnswerFile(path)
+    mapping = table_columns.parse_mapping(pairs, rules.fields, rules.also)
+    mapping = {"model": options.people, **mapping} if options.people else mapping
+    fields = table_columns.resolved(file, rules, mapping)
     answers = Answers(path, rules, fields, options, condition, tuple(mapping))
-    scale = options.scale
-    settings = {} if scale in (None, rules.scale) else {"confidence_scale": str(scale)}
-    samples = []
-    for row in rows:
-        said = {field: columns.cell(row.cells, column) for field, column in fields.items()}
-        model = said.get("model")
-        name = "" if absent(model) else one_line(str(model).strip(), 200)
-        samples.append(made := Sample(str(row.number), "", name, OK, row=row.number, settings=settings))
-        answers.take(made, said, row.broken)
-    return samples, [*answers.summary(len(samples)), used_columns(fields, rows.columns)]
+    settings = {} if options.scale in (None, rules.scale) else {"confidence_scale": str(options.scale)}
+    samples = table_columns.samples(file, fields, options, settings, answers.take)
+    return samples, [*answers.summary(len(samples)), table_columns.used_columns(fields, file.columns)]
 
 
 def of_log(
     path: Path, rules: RowRules, samples: Sequence[Sample], options: ImportOptions
 ) -> tuple[Sequence[Sample], list[str]]:
     """Return the samples of a log, each with its item, and how they were understood."""
-    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
-    answers = Answers(path, rules, fields, options, rules.condition)
+    answers = Answers(
+        path, rules, dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log"), options, rules.condition
+    )
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
-        if each.why is None:
-            asked = (each.question or {}).get("question")
-            answers.take(
-                each, {"item_id": each.name, "question": asked, RESPONSE: each.said.text, "run": each.run}
-            )
+        asked = (each.question or {}).get("question")
+        try:
+            if each.why is None:
+                answers.take(
+                    each, {"item_id": each.name, "question": asked, RESPONSE: each.said.text, "run": each.run}
+                )
+        except RowError as error:
+            each.why = str(error)
     return samples, answers.summary(len(samples))
 
 
@@ -96,27 +94,16 @@ class Answers:
         for item in rules.items if "question" in fields else ():
             for text in {folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
-        self._single = len(rules.all_steps) == 1
         self._taken: dict[tuple[str, int, str, str], Sample] = {}
         self._agree = dict.fromkeys(("question", *CHECKS), 0)
         self._confidence = Confidence(path, rules, options.scale)
         rules.given = frozenset(fields)
 
-    def take(self, made: Sample, said: Mapping[str, Any], broken: str | None = None) -> None:
-        """Give a sample the item, the condition and the replies that its row says, or the reason why it has none."""
-        try:
-            if broken is not None:
-                raise RowError(broken)
-            if self._options.people and not made.model:
-                raise RowError("names no respondent")
-            run = None if self._options.people else run_of(said.get("run"))
-            made.run = 1 if run is None else run
-            self._take(made, said)
-        except RowError as error:
-            made.why = str(error)
-
     # --- rows ---------------------------------------------------------------------------------------------------------
-    def _take(self, made: Sample, said: Mapping[str, Any]) -> None:
+    def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
+        """Give a sample the item, the condition and the replies that its row says; `RowError` where it has none."""
+        run = None if self._options.people else columns.run_of(said.get("run"))
+        made.run = 1 if run is None else run
         item, asks = self._find(said)
         stated = said.get("condition")
         condition = self._usual if absent(stated) else self._rules.condition_named(str(stated))
@@ -124,10 +111,8 @@ class Answers:
         key = made.model, made.run, item.item_id, condition
         if (first := self._taken.get(key)) is not None:  # before anything of a long table's row is read
             under = f" under {condition}" if condition != self._usual else ""
-            what = f"{self._rules.item_word} {item.item_id}{under}"
-            raise RowError(
-                f"{what} is given twice, first in row {first.row or first.name}; the first one counts"
-            )
+            twice = f"is given twice, first in row {first.row or first.name}; the first one counts"
+            raise RowError(f"{self._rules.item_word} {item.item_id}{under} {twice}")
         made.texts = self._replies(item, condition, said, made.row)
         made.item, made.condition = item.item_id, condition
         self._taken[key] = made
@@ -145,7 +130,7 @@ class Answers:
                 ours, agrees = self._rules.keyed(item), self._rules.agrees(item, value)
             elif (right := correctness(value)) is None:
                 raise RowError("is neither right nor wrong")
-            elif not self._single or (mine := self._rules.right(self._parsed(made))) is None:
+            elif len(self._rules.all_steps) > 1 or (mine := self._rules.right(self._parsed(made))) is None:
                 return  # nothing is right or wrong here, or not yet
             else:
                 ours, agrees = str(mine), mine == right
@@ -170,7 +155,7 @@ class Answers:
         if not absent(name):
             text = str(name).strip()
             found = self._by_id.get(text) or self._folded.get(text.casefold())
-            found = found or self._by_id.get(str(whole(name)))  # 12.0 where a data frame had gaps
+            found = found or self._by_id.get(str(columns.whole(name)))  # 12.0 where a data frame had gaps
             if found is not None:
                 return found, None if absent(question) or not self._by_question else found in asking
         if len(asking) > 1 and not absent(key := said.get("key")):
@@ -196,7 +181,7 @@ class Answers:
             found[self._step(said, steps, item)] = reply_text(raw, RESPONSE)
         if len(found) == len(steps):
             return found
-        own = self._own(said if bare is None else {**said, bare: raw}, row)
+        own = self._confidence.stated(said if bare is None else {**said, bare: raw}, self._options, row)
         if own or (not found and not there and any(name in said for name in rules.own)):
             return {**rules.replies(item, condition, own), **found}  # without any it says what is missing
         if there and not found and isinstance(raw, str):
@@ -205,29 +190,13 @@ class Answers:
             raise RowError(f"there is no reply to {rules.item_word} {item.item_id}")
         return found
 
-    def _own(self, said: Mapping[str, Any], row: int) -> dict[str, Any]:
-        """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
-        found: dict[str, Any] = {}
-        for name in self._rules.own:
-            value, rated = said.get(name), name in self._rules.rated
-            if not rated or columns.number(value) is None:
-                value = self._options.word(value)
-            if rated and self._confidence.none_stated(value):
-                self._confidence.missing += name in said
-            elif rated:
-                found[name] = self._confidence.take(value, row)
-            elif not columns.missing(value):
-                found[name] = value
-        return found
-
     def _step(self, said: Mapping[str, Any], steps: Sequence[str], item: Any) -> str:
         """Return the step a raw reply is to: the only one that has no column of its own."""
         made = {self._rules.made_by.get(name) for name in said}
         free = [step for step in steps if step not in said and step not in made]
         if len(free) != 1:
-            raise RowError(
-                f"{self._rules.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
-            )
+            which = f"{self._rules.item_word} {item.item_id} takes {', '.join(steps)}"
+            raise RowError(f"{which}: give a column for each")
         return free[0]
 
     # --- all rows -----------------------------------------------------------------------------------------------------
@@ -236,21 +205,22 @@ class Answers:
         self._rules.check_choices(self._path)
         self._confidence.check()
         proofs = [f"{name} of {n} agrees" for name, n in self._agree.items() if n]
-        stated = [str(self._confidence)] if {*self._rules.rated} & {*self._fields} else []
         proof = "; ".join(proofs) or "nothing proves the match"
-        return [f"{rows} rows, {len(self._taken)} taken; {proof}", self._quality(), *stated]
-
-    def _parsed(self, made: Sample) -> Any:
-        calls = {step: Call("ok", text) for step, text in made.texts.items()}
-        return self._rules.benchmark.parse(self._by_id[made.item], made.condition, calls)
-
-    def _quality(self) -> str:
-        """Return accuracy and readability of some answers: the boards have those of all."""
         every = list(self._taken.values())
-        read = [self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]]
+        read = [
+            self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]
+        ]  # the boards have those of all
         right = [value for value in map(self._rules.right, read) if value is not None]
         odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
         accuracy = (
             f"accuracy {sum(right) / len(right):.3f} of {len(right)}" if right else "none is right or wrong"
         )
-        return f"of {len(read)} answers that were read {odd} cannot be read; {accuracy}"
+        lines = [
+            f"{rows} rows, {len(every)} taken; {proof}",
+            f"of {len(read)} answers that were read {odd} cannot be read; {accuracy}",
+        ]
+        return [*lines, str(self._confidence)] if {*self._rules.rated} & {*self._fields} else lines
+
+    def _parsed(self, made: Sample) -> Any:
+        calls = {step: Call("ok", text) for step, text in made.texts.items()}
+        return self._rules.benchmark.parse(self._by_id[made.item], made.condition, calls)

@@ -1,4 +1,4 @@
-"""Cells and columns of a table somebody else made: numbers, words, paths into objects, scales."""
+"""Cells and columns of a table somebody else made: numbers, words, replies, paths into objects, names, scales."""
 
 from __future__ import annotations
 
@@ -7,18 +7,33 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
 from metacog_pipeline.stats.confidence_scale import Scale as Scale
 from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
 
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+SHOWN, MOST_RUNS = 60, 99
 _COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
+_QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
+_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
+_WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
+_ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
+_IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
+_RIGHT = {
+    **dict.fromkeys(("1", "c", "correct", "right", "pass", "passed", "✓", "✔", "✅"), 1),
+    **dict.fromkeys(("0", "i", "incorrect", "wrong", "fail", "failed", "✗", "✘", "❌"), 0),
+}
+
+
+class RowError(Exception):
+    """Why one row is not taken."""
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -57,10 +72,96 @@ def has_comma(value: object) -> bool:
     return isinstance(value, str) and _COMMA.match(value) is not None
 
 
+def whole(value: object) -> int | None:
+    """Return a whole number given as a number or as text (``3``, ``3.0``), else None."""
+    if isinstance(value, bool | int):
+        return None if isinstance(value, bool) else value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    text = str(value).strip()
+    return int(float(text)) if _WHOLE.fullmatch(text) else None
+
+
+def correctness(value: object) -> int | None:
+    """Return 1 or 0; None for a cell that says neither."""
+    stated = number(value)
+    text = f"{stated:g}" if stated is not None else str(value).strip().casefold()
+    found = truth(text)
+    return _RIGHT.get(text) if found is None else int(found)
+
+
+def run_of(value: Any) -> int | None:
+    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
+    if absent(value):
+        return None
+    told = _NUMBERED.fullmatch(str(value).strip())
+    run = int(told[1]) if told else whole(value)
+    if run is None or not 0 <= run <= MOST_RUNS:
+        raise RowError(
+            f"run {shown(value)} is no number" if run is None else f"run {run} is outside 0 to {MOST_RUNS}"
+        )
+    return run
+
+
+@lru_cache(maxsize=100_000)  # a long table names the same questions again and again
+def folded(text: str) -> str:
+    """Return ``text`` for comparison: one case, one kind of quotes, single spaces, no full stop at its end."""
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
+    flat = " ".join(unicodedata.normalize("NFKC", plain).split())
+    return flat[:-1].rstrip() if flat.endswith(".") else flat
+
+
+def shown(value: object) -> str:
+    """Return a cell as it is shown in messages."""
+    return repr(one_line(str(value), SHOWN))
+
+
+def line_of(value: Any) -> str:
+    """Return a name on one line; "" where there is none."""
+    return "" if absent(value) else one_line(str(value).strip(), 200)
+
+
+def only(value: Any) -> Any:
+    """Return the only value of a list, and of lists in it; anything else as it is."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
+
+
+def reply_text(value: Any, field: str) -> str:
+    """Return a raw reply: text as it is, the only text of a list, an object as JSON; raise `RowError` for what is none."""
+    value = only(value)
+    if isinstance(value, dict) and isinstance(value.get("content"), str) and "role" in value:
+        return str(value["content"])  # a message of a conversation
+    if isinstance(value, str):
+        quoted = _ONE_QUOTED.fullmatch(value) if value[:1] in (" ", "[") else None
+        return value if quoted is None else str(quoted[1] if quoted[1] is not None else quoted[2])
+    if isinstance(value, list):
+        raise RowError(f"{field} is a list of {len(value)}; map one of them, as in --map {field}=COLUMN[0]")
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)
+    except (ValueError, RecursionError):
+        raise RowError(f"{field} is nested too deeply to be a reply") from None
+
+
 # --- columns ----------------------------------------------------------------------------------------------------------
 def compared_name(name: str) -> str:
     """Return the name of a column as names are compared: without case, spaces and hyphens."""
     return "_".join(name.strip().casefold().replace("-", " ").split())
+
+
+def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
+    """Return the column with the first of ``names``, also "Confidence (%)" with one in brackets; None without one."""
+    bare = {compared_name(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
+    plain = {**bare, **{compared_name(name): name for name in reversed(there)}}
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the columns of which nothing is taken yet: neither they themselves nor what a path leads to in them."""
+    columns, claimed = list(there), {*taken}
+    heads = {path_of(each)[:1] for each in claimed.difference(columns)}
+    return [name for name in columns if name not in claimed and (name,) not in heads]
 
 
 def path_of(name: str) -> tuple[str | int, ...]:
@@ -103,9 +204,8 @@ def parse_scale(text: str | None) -> Scale | None:
         return None
     match = _SCALE.fullmatch(text)
     if match is None or float(match[1]) >= float(match[2]):
-        raise StudyError(
-            f"--scale {text}: give the lowest and the highest value, as in {', '.join(map(str, USUAL_SCALES))}"
-        )
+        usual = ", ".join(map(str, USUAL_SCALES))
+        raise StudyError(f"--scale {text}: give the lowest and the highest value, as in {usual}")
     return Scale(float(match[1]), float(match[2]))
 
 

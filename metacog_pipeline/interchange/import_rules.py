@@ -1,27 +1,94 @@
-"""How rows of a table become replies to a benchmark's items: what one benchmark adds to the path that all take."""
+"""How rows of a table become replies to a benchmark's items, what an import is told, and what it gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, shown
+from metacog_pipeline.interchange.columns import RowError, Scale, shown
+from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.journal import segments
+from metacog_pipeline.transcripts.schema import Record
 
-ITEM_FIELDS = ("item_id", "question")
-CHECKS = ("key", "correct")
-RESPONSE = "response"
+ITEM_FIELDS, CHECKS, RESPONSE = ("item_id", "question"), ("key", "correct"), "response"
+NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
+#: What ``--trust`` takes of every file, besides the fields of a table.
+TRUSTED = ("key", "model", "run", "status")
 
 
+class Rejected(NamedTuple):
+    """A row that is not kept or not scored: its number in a table or its name in a log, which of both, and why."""
+
+    row: int | str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a file gave: its ``rows`` are ``records``, the ``same`` answers once more, and ``rejected`` as not kept."""
+
+    records: Sequence[Record]
+    rejected: tuple[Rejected, ...] = ()
+    summary: tuple[str, ...] = ()  # line by line how the file was understood
+    study: Study | None = None
+    known: int = 0  # of the records, those that were kept before
+    rows: int = 0
+    same: int = 0
+
+    @property
+    def kept(self) -> int:
+        """How many answers are new."""
+        return len(self.records) - self.known
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a file is to be understood."""
+
+    trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
+    scale: Scale | None = None  # of confidence; None for the benchmark's own
+    words: Mapping[str, str] = field(default_factory=dict)  # of cells, in small letters, with their values
+    show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
+    model: str | None = None  # names the only model
+    run: int | None = None  # what the first run of the file becomes
+    benchmark: str | None = None  # of the study, which the file is about
+    people: str | None = None  # the column that names human respondents, who are the models then
+
+    def report(self, lines: Sequence[str]) -> None:
+        """Show lines of the summary."""
+        for line in lines if self.show is not None else ():
+            self.show(line)  # type: ignore[misc]
+
+    def word(self, value: Any) -> Any:
+        """Return the value of a word or a whole number; anything else as it is."""
+        if not self.words or value is None or isinstance(value, bool | list | Mapping):
+            return value
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        return self.words.get(text.strip().casefold(), value)
+
+
+#: What every imported answer has, and null where nothing is known.
+UNKNOWN: Mapping[str, Any] = {
+    **{each.name: None for each in fields(Record) if each.default is MISSING},
+    "source": "imported", "provider": "replay", "attempts": 0,
+}  # fmt: skip
+
+
+# --- what a benchmark says of its rows --------------------------------------------------------------------------------
 class RowRules:
     """What a row of a table says about one benchmark. A benchmark overrides what is its own."""
 
-    #: Of rows that name none.
-    condition: ClassVar[str]
+    condition: ClassVar[str]  # of rows that name none
     #: Fields from which a reply is put together, and their usual column names; those of other fields.
     own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -68,6 +135,17 @@ class RowRules:
         """The steps of all conditions."""
         return tuple(dict.fromkeys(step for name in self._asked for step in self.benchmark.steps(name)))
 
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """The fields of raw replies: one, and where there are several steps one for each that is no field of `own`."""
+        several = self.all_steps if len(self.all_steps) > 1 else ()
+        return (RESPONSE, *(step for step in several if step not in self.own))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Every field that a row can have."""
+        return (*ITEM_FIELDS, *self.own, *self.raw, "condition", *self.checks, "model", "run")
+
     def steps(self, item: Any, condition: str) -> tuple[str, ...]:
         """Return the calls an item takes."""
         return tuple(self.benchmark.steps(condition))
@@ -109,5 +187,46 @@ def importer_of(rules: type[RowRules]) -> Importer:
 
         return import_table(rules, benchmark, *given)
 
-    fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
-    return Importer(fields, rules.condition, read, rules)
+    return Importer((*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS), rules.condition, read, rules)
+
+
+# --- questions of one's own -------------------------------------------------------------------------------------------
+class QuestionRows(RowRules):
+    """A reply to a `Question` is read under a condition by what it states."""
+
+    condition, step = "verbal_percent", "answer"
+    all_steps = (step,)
+    #: Conditions of answers that have log-probabilities of letters, and that state no confidence either.
+    by_logprob, unstated = "choice_logprob", "answer_only"
+    scale = Scale(0, 100)
+
+
+Asked = Sequence[tuple[str, Sequence[Any]]]
+#: In a line of a journal both are before the reply, so that no reply is decoded.
+_TEXT = rb'"((?:[^"\\]|\\.)*)"'
+_PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
+
+
+def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
+    """Return of each condition the tasks to which one of these replayed models has an answer; all before any has."""
+    # logs of several tasks are in one study: what a model was never asked is not missing
+    study = benchmark.context.study
+    folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
+    kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
+    if not any(kept):
+        return asked
+    found = []
+    for condition, items in asked:
+        names = frozenset[str]().union(*(each.get(condition, ()) for each in kept))
+        there = {item.task for item in items if item.item_id in names}
+        found.append((condition, [item for item in items if item.task in there]))
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _answered(journal: Path, size: int) -> Mapping[str, Set[str]]:
+    found: dict[str, set[str]] = {}
+    for place in _PLACE.finditer(journal.read_bytes()):
+        item_id, condition = (json.loads(b'"%s"' % text) for text in place.groups())
+        found.setdefault(condition, set()).add(item_id)
+    return found

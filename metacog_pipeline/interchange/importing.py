@@ -22,19 +22,19 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import answers, matching, study_files, tables
-from metacog_pipeline.interchange.import_rules import RowRules
-from metacog_pipeline.interchange.imported import (
+from metacog_pipeline.interchange.import_rules import (
     NOT_KEPT,
     TRUSTED,
     UNKNOWN,
     UNSCORED,
     Imported,
     ImportOptions,
+    QuestionRows,
     Rejected,
+    RowRules,
 )
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
-from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Status, Usage
 from metacog_pipeline.study import Study, load_study
@@ -62,13 +62,13 @@ def take(
         return import_questions(file, study_path, found, options, condition)
     into = benchmark_of(study, name)
     importer: Any = into.importer
-    if logged is not None:
-        rules = _built(importer.rules, into)
-        samples, summary = answers.of_log(file, rules, [*logged], options)
-        return _import_items(file, rules, samples, summary, study, options)
-    usual = condition or importer.condition
-    done: Imported = importer.read(into, file, options.model, options.run, pairs, usual, options)
-    return done
+    if logged is None:
+        done: Imported = importer.read(
+            into, file, options.model, options.run, pairs, condition or importer.condition, options
+        )
+        return done
+    rules = _built(importer.rules, into)
+    return _import_items(file, rules, *answers.of_log(file, rules, [*logged], options), study, options)
 
 
 def own_questions() -> str:
@@ -81,10 +81,8 @@ def target(study: Study | None, named: str | None) -> str:
     own, enabled = own_questions(), () if study is None else study.enabled
     name = named or (enabled[0] if len(enabled) == 1 else own)
     if name != own and name not in enabled:
-        there = ", ".join(enabled) or "none"
-        raise StudyError(
-            f'import: "{name}" is not enabled in the study{suggestion(name, enabled)}; it has: {there}'
-        )
+        has = f"it has: {', '.join(enabled) or 'none'}"
+        raise StudyError(f'import: "{name}" is not enabled in the study{suggestion(name, enabled)}; {has}')
     return name
 
 
@@ -92,9 +90,8 @@ def benchmark_of(study: Study, named: str | None) -> Bound:
     """Return the benchmark that a file is about."""
     into = bound(study, target(study, named))
     if into.importer is None:
-        raise StudyError(
-            f"import: answers to {into.name} cannot be imported; `metacog fit FILE` fits a table of trials"
-        )
+        instead = "`metacog fit FILE` fits a table of trials"
+        raise StudyError(f"import: answers to {into.name} cannot be imported; {instead}")
     return into
 
 
@@ -114,8 +111,8 @@ def import_table(
     if type(benchmark.settings).takes_questions:
         return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
     built = _built(rules, benchmark)
-    samples, summary = answers.of_table(file, built, pairs, condition, options)
-    return _import_items(file, built, samples, summary, study, options)
+    found = answers.of_table(file, built, pairs, condition, options)
+    return _import_items(file, built, *found, study, options)
 
 
 def read_items(
@@ -135,17 +132,17 @@ def _import_items(
 ) -> Imported:  # fmt: skip
     name = rules.benchmark.name
     found, names = read_items(path, rules, samples, summary, study, options)
-    refuse_others(path, study, name, found.records, options.trust)
+    _refuse_others(path, study, name, found.records, options.trust)
     made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
     options.report(summary)
-    return replace(found, study=made, known=keep(made, name, found.records))
+    return replace(found, study=made, known=_keep(made, name, found.records))
 
 
 def read_respondents(
     benchmark: Any, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
     """Return the answers of each person that the column ``options.people`` names, the model of their records."""
-    usual = condition or benchmark.importer.condition
+    usual, summary = condition or benchmark.importer.condition, list[str]()
     try:
         rules = _built(benchmark.importer.rules, benchmark)
     except SourceError as error:
@@ -153,7 +150,7 @@ def read_respondents(
     if not type(benchmark.settings).takes_questions:
         samples, summary = answers.of_table(file, rules, pairs, usual, options)
     else:
-        samples, summary = tables.read(file, pairs, options), []
+        samples = tables.read(file, pairs, options)
         matching.match(file, benchmark.items, samples, options.trust, new=False)
         for each in samples:
             each.condition = usual
@@ -187,33 +184,26 @@ def import_questions(
     condition = condition or _condition(study, name, usable)
     matched = matching.match(path, _items(study, name), samples, options.trust)
     usable = _usable(path, samples)  # without those of whose question there is no item
-    addition, lacks = [], None
-    if study is None or name not in study.benchmarks:
-        addition = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
-    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
-        lacks = name, condition
     records = _records(name, matched.items, condition, (QuestionRows.step,), samples, names)
     if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
-        refuse_others(path, study, name, records, options.trust)
-    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), addition, lacks)
+        _refuse_others(path, study, name, records, options.trust)
+    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), (name, condition))
     made.prepare()
     if matched.new:
-        matching.keep_new(made.home.imported, matched)
+        matched.keep(made.home.imported)
     into = bound(made, name)
     construction.build(into)
-    done = _done(samples, Imported(records, study=made, known=keep(made, name, records)))
+    done = _done(samples, Imported(records, study=made, known=_keep(made, name, records)))
     options.report([*_understood(done, samples, names, matched, into, condition)])
     return done
 
 
 def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
-    """Return the condition of a log's answers: that of the study where it asks one that fits, else what replies state.
-
-    Replies that were cut, refused or cannot be read do not count: how many they are is a result, not how it was asked.
-    """
+    """Return the condition of a log's answers: that of the study where it asks one that fits, else what replies state."""
     asked: Sequence[str] = ()
     if study is not None and name in study.enabled:
         asked = study.benchmarks[name].model_dump()["conditions"]
+    # Replies that were cut, refused or cannot be read do not count: how many they are is a result, not how it was asked.
     scored = [each for each in usable if each.unscored is None] or usable
     replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
     replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some show how all were asked
@@ -279,9 +269,8 @@ def _models(
     if options.model is None:
         return study_files.names_of(study, reported)
     if len(reported) > 1:
-        raise StudyError(
-            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
-        )
+        several = f"{len(reported)} models, {', '.join(list(reported)[:_NAMED])}"
+        raise StudyError(f"{path}: holds {several}; leave --model out")
     if options.model != study_files.slug(options.model):
         raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
     return dict.fromkeys(reported, options.model)
@@ -334,17 +323,12 @@ def _records(
 
 def _done(samples: Sequence[Sample], found: Imported) -> Imported:
     """Return what became of all samples: those that say once more what is kept are counted, others named."""
-    rejected = tuple(
-        Rejected(
-            each.row or each.name,
-            NOT_KEPT if each.why is not None else UNSCORED,
-            str(each.why or each.unscored),
-        )
-        for each in samples
-        if (each.why or each.unscored) is not None and not each.same
-    )
+    rejected = []
+    for each in samples:
+        if (reason := each.why or each.unscored) is not None and not each.same:
+            rejected.append(Rejected(each.row or each.name, NOT_KEPT if each.why else UNSCORED, reason))
     same = sum(each.same and each.why is not None for each in samples)
-    return replace(found, rejected=rejected, rows=len(samples), same=same)
+    return replace(found, rejected=tuple(rejected), rows=len(samples), same=same)
 
 
 def by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[Record]]:
@@ -355,17 +339,7 @@ def by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[Record
     return found
 
 
-def _there(study: Study, benchmark: str, model: str, run: int) -> dict[tuple[str, str, str], Record]:
-    """Return what is kept of a model and run, by call."""
-    folder = Partition(study, benchmark, study.model(model), run).folder
-    return {_call(each): each for each in kept_records(folder)}
-
-
-def _call(record: Record) -> tuple[str, str, str]:
-    return record.item_id, record.condition, record.step
-
-
-def refuse_others(
+def _refuse_others(
     path: Path, study: Study, benchmark: str, records: Iterable[Record], trust: Sequence[str]
 ) -> None:
     """Refuse answers of a model that is asked here, and other answers to calls of one run unless ``run`` is trusted."""
@@ -378,8 +352,10 @@ def refuse_others(
                 f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
                 'answers asked here; name one with provider = "replay"'
             )
-        there = _there(study, benchmark, model, run)
-        other = [each.item_id for each in own if there.get(_call(each), each).text != each.text]
+        folder = Partition(study, benchmark, known[model], run).folder
+        there = {(each.item_id, each.condition, each.step): each.text for each in kept_records(folder)}
+        said = ((each, there.get((each.item_id, each.condition, each.step), each.text)) for each in own)
+        other = [each.item_id for each, before in said if each.text != before]
         if other and "run" not in trust:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
@@ -388,13 +364,15 @@ def refuse_others(
             )
 
 
-def keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
+def _keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
     """Keep the answers that are not there yet; return how many were there."""
     known = 0
     for (model, run), own in by_partition(records).items():
-        there = {each.answer_id for each in _there(study, benchmark, model, run).values()}
-        fresh = [each for each in own if each.answer_id not in there]
-        keep_whole(Partition(study, benchmark, study.model(model), run).folder, fresh)
+        folder = Partition(study, benchmark, study.model(model), run).folder
+        there = {(each.item_id, each.condition, each.step): each.answer_id for each in kept_records(folder)}
+        standing = {*there.values()}
+        fresh = [each for each in own if each.answer_id not in standing]
+        keep_whole(folder, fresh)
         known += len(own) - len(fresh)
     return known
 
@@ -449,21 +427,19 @@ def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[
             first = ", ".join(other[:_NAMED])
             line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {first}; the study counts"
         yield line
-    places: dict[int, list[int]] = {}
-    for each, mine in read_here:
-        if (item := items[each.item]).options:
-            places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
     if any(each.order for each, _ in read_here):  # a position bias shows as a difference
+        places: dict[int, list[int]] = {}
+        for each, mine in read_here:
+            if (item := items[each.item]).options:
+                places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
         parts = (
             f"{LETTERS[at]} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items())
         )
         yield f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
     if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
         key = one_line(str(items[read_here[0][0].item].answer), 40)
-        yield (
-            f"none of the {len(read_here)} answers is right by the key: is it the right answers, and in the form of the "
-            f"replies? such as {key!r}"
-        )
+        none = f"none of the {len(read_here)} answers is right by the key: is it the right answers"
+        yield f"{none}, and in the form of the replies? such as {key!r}"
 
 
 def parsed(into: Any, item: Any, condition: str, each: Sample) -> Any:

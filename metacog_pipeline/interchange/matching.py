@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.interchange.import_cells import MOST_RUNS
+from metacog_pipeline.interchange.columns import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, question_of
 from metacog_pipeline.interchange.record import Sample
@@ -25,17 +24,6 @@ from metacog_pipeline.reading.names import same
 
 _NAMED = 3
 _OTHER = "new, another question under a known id"
-
-
-@dataclass(slots=True)
-class Matched:
-    """Items by id, rows of the file of new ones, how many samples were found by what, and how many repeat a question."""
-
-    items: Mapping[str, Question]
-    new: list[dict[str, Any]]
-    by: Counter[str] = field(default_factory=Counter)
-    reordered: int = 0
-    repeats: int = 0
 
 
 def match(
@@ -50,22 +38,19 @@ def match(
 
     Raises ``StudyError`` where the log's key is not that of the item, unless ``key`` is trusted.
     """
-    known = _Items(items)
-    found, differ = Matched(known.by_id, known.rows), dict[str, str]()
+    found, differ = Matched(items), dict[str, str]()
     for each in (one for one in samples if one.why is None):
         try:
-            there, by, fields = known.find(each)
+            there, by, fields = found.find(each)
         except ValueError as error:
             each.why = f"its question cannot be used: {one_line(str(error), 80)}"
             continue
         if there is None and (not new or each.question is None or each.known):
-            lacks = "the file does not hold its question" + ", a key and a verdict" * (
-                each.question is not None
-            )
-            each.why = f"no item is called {one_line(each.name, 60)!r}, and {lacks}"
+            lacks = "its question" + ", a key and a verdict" * (each.question is not None)
+            each.why = f"no item is called {one_line(each.name, 60)!r}, and the file does not hold {lacks}"
             continue
         if there is None:
-            there = known.add(each, fields)
+            there = found.add(each, fields)
         elif fields and not _same_key(there, fields):
             keys = f"{_key(fields)}, the study {_key(there.model_dump())}"
             differ.setdefault(there.item_id, f"{there.item_id} has {keys}")
@@ -83,23 +68,25 @@ def match(
     return found
 
 
-class _Items:
-    """Items of the study and of the log, by id and by what they ask; ``rows`` of those that are new."""
+class Matched:
+    """Items of the study and of the log, by id and by what they ask; ``new`` are rows of those that the study lacks."""
 
     def __init__(self, items: Iterable[Question]) -> None:
-        self.by_id = {item.item_id: item for item in items}
-        self.rows: list[dict[str, Any]] = []
+        self.items = {item.item_id: item for item in items}
+        self.new: list[dict[str, Any]] = []
+        self.by = Counter[str]()  # how many samples were found by what
+        self.reordered = self.repeats = 0
         self._by_content: dict[str, list[Question]] = {}
         self._by_stem: dict[str, list[Question]] = {}  # a table of answers alone need not have the options
-        for item in self.by_id.values():
+        for item in self.items.values():
             self._by_content.setdefault(identity(item.question, item.options), []).append(item)
             self._by_stem.setdefault(identity(item.question, ()), []).append(item)
-        self._new = set[str]()
+        self._added = set[str]()
         self._fields: dict[str, dict[str, Any]] = {}
 
     def find(self, each: Sample) -> tuple[Question | None, str, dict[str, Any]]:
         """Return the item of a sample, by what it was found or why it is new, and the fields of its question."""
-        there = self.by_id.get(f"{each.task}/{each.name}") or self.by_id.get(each.name)
+        there = self.items.get(f"{each.task}/{each.name}") or self.items.get(each.name)
         if each.question is None:
             if there is None or each.key is None:
                 return there, "id", {}
@@ -110,30 +97,33 @@ class _Items:
             row = {**each.question, "id": f"{each.task}/{each.name}", "dataset": each.task}
             self._fields[key] = question_of(row, each.task)
         fields = self._fields[key]
-        digest = identity(fields["question"], fields["options"])
         stems = self._by_stem if each.known and not fields["options"] else {}
+        digest = identity(fields["question"], fields["options"])
         alike = self._by_content.get(digest) or stems.get(digest, [])
-        if there in alike and (there.item_id not in self._new or _same_key(there, fields)):
+        if there in alike and (there.item_id not in self._added or _same_key(there, fields)):
             return there, "id", fields
-        agree = [
-            item for item in alike if _same_key(item, fields) and (item.options or not fields["options"])
-        ]
+        agree = [one for one in alike if _same_key(one, fields) and (one.options or not fields["options"])]
         # two questions of one log that differ in their key alone are two; a study's item and a log's are one
-        other = [item for item in alike if item.item_id not in self._new]
-        found = next(iter([*agree, *other]), None)
+        found = next(iter([*agree, *(one for one in alike if one.item_id not in self._added)]), None)
         return found, "question" if found is not None else "new" if there is None else _OTHER, fields
 
     def add(self, each: Sample, fields: dict[str, Any]) -> Question:
         """Return a new item, under the log's name for it where that is free."""
-        assert each.question is not None
         name, digest = f"{each.task}/{each.name}", identity(fields["question"], fields["options"])
-        if name in self.by_id:
+        if name in self.items:
             name += f"~{sha256_hex(digest + _key(fields))[:8]}"
-        self.rows.append({**each.question, "id": name, "dataset": each.task})
-        item = self.by_id[name] = Question(**{**fields, "item_id": name})
-        self._new.add(name)
+        self.new.append({**(each.question or {}), "id": name, "dataset": each.task})
+        item = self.items[name] = Question(**{**fields, "item_id": name})
+        self._added.add(name)
         self._by_content.setdefault(digest, []).append(item)
         return item
+
+    def keep(self, folder: Path) -> None:
+        """Write the new questions as a file of their own, after those of earlier logs."""
+        text = "".join(json.dumps(row) + "\n" for row in self.new)
+        number = len(list(folder.glob("*.jsonl"))) + 1
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / f"{number:04d}-{sha256_hex(text)[:12]}.jsonl", text)
 
 
 def _runs(samples: Sequence[Sample]) -> int:
@@ -155,14 +145,6 @@ def _runs(samples: Sequence[Sample]) -> int:
     return moved
 
 
-def keep_new(folder: Path, found: Matched) -> None:
-    """Write the new questions of a log as a file of their own, after those of earlier logs."""
-    text = "".join(json.dumps(row) + "\n" for row in found.new)
-    number = len(list(folder.glob("*.jsonl"))) + 1
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / f"{number:04d}-{sha256_hex(text)[:12]}.jsonl", text)
-
-
 # --- keys -------------------------------------------------------------------------------------------------------------
 def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
     if item.kind == "graded" or fields["kind"] == "graded":
@@ -170,10 +152,8 @@ def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
     if "choice" in (item.kind, fields["kind"]):  # a letter depends on the order: the texts are compared
         own, other = _chosen(item.options, item.answer), _chosen(fields["options"], fields["answer"])
         return item.kind == fields["kind"] and own == other
-    ours = [unboxed(plain(each)) for each in (item.answer, *item.accept)]
-    return any(
-        same(mine, unboxed(plain(other))) for mine in ours for other in (fields["answer"], *fields["accept"])
-    )
+    ours, theirs = (item.answer, *item.accept), (fields["answer"], *fields["accept"])
+    return any(same(unboxed(plain(mine)), unboxed(plain(other))) for mine in ours for other in theirs)
 
 
 def _chosen(options: Sequence[str], letter: str) -> str:

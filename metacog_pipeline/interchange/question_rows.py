@@ -8,14 +8,17 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import absent, compared_name, number, truth
-from metacog_pipeline.interchange.question import LETTERS
+from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.reading.fields import Number
 
+QuestionT = TypeVar("QuestionT", bound=Question)
 KINDS = {
     **dict.fromkeys(("choice", "multiple_choice", "mc"), "choice"),
     **dict.fromkeys(("true_false", "boolean", "tf"), "true_false"),
@@ -52,31 +55,54 @@ _LETTERS_WITHOUT_ACCENT = str.maketrans(
 
 
 # --- a row ------------------------------------------------------------------------------------------------------------
-def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
-    """Return the fields of the `Question` a row says; ValueError where it says none.
+def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
+    """Return the questions of all files in their order; SourceError with file and row for what is no question."""
+    found: dict[str, QuestionT] = {}
+    where: dict[str, str] = {}
+    for path in paths:
+        place = str(path)
+        try:
+            for each in AnswerFile(path):
+                place = f"{path}: row {each.number}"
+                if each.broken is not None:
+                    raise SourceError(f"{place}: {each.broken}")
+                item = row(**question_of(each.cells, path.stem), position=len(found))
+                if (other := found.get(item.item_id)) is not None:
+                    same = _content(item) == _content(other)
+                    what = "the same question" if same else f"id {item.item_id!r}"
+                    advice = f"is at {where[item.item_id]} already; {'remove' if same else 'rename'} one"
+                    raise SourceError(f"{place}: {what} {advice}")
+                where[item.item_id], found[item.item_id] = place, item
+        except StudyError as error:
+            raise SourceError(str(error)) from None
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{place}: {one_line(str(error), 300)}") from None
+    return list(found.values())
 
-    Columns: ``question``, ``answer`` or a list ``answers``, ``options`` or a column for each, ``kind``, ``id``,
-    ``dataset``, ``group``, ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by
-    its letter, its text, its label or its place from 0. Further plain columns stay with the question as ``own``.
-    """
+
+def _content(item: Question) -> str:
+    return content_digest(item.question, item.options)
+
+
+def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
+    """Return the fields of the `Question` a row says; ValueError where it says none."""
     names = tuple(map(str, cells))
     plain = _plainly(names)
     cells = {each: cells[name] for each, name in plain.items()}
-    question = _first(cells, *NAMES["question"])
+    question, passage = _first(cells, *NAMES["question"]), _first(cells, *CONTEXT)
     if question is None:
         there = ", ".join(name[:40] for name in names[:20])
         raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
-    passage = _first(cells, *CONTEXT)
     if isinstance(question, str) and isinstance(passage, str) and passage.strip() not in question:
         question = f"{passage.strip()}\n\n{question}"
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    given, right, parts = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"]), dict[str, str]()
+    given, parts = _first(cells, *NAMES["options"]), dict[str, str]()
     if given is None and (parts := option_columns(names)):
         given = texts_of([cells[compared_name(column)] for column in parts.values()])
     options, labels = options_of(given)
     try:
-        answers = [by_label(each, labels) for each in right_answers(right)]
+        answers = [by_label(each, labels) for each in right_answers(_first(cells, *NAMES["answer"]))]
     except _NoAnswer as error:
         raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
     kind, options, answers = _of_kind(cells, options, answers)
@@ -90,20 +116,20 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     name = int(name) if isinstance(name, float) and name.is_integer() else name
     taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
     taken |= {compared_name(each) for each in parts.values()}
+    # what a question is about, its source, its difficulty: plain columns stay with it as they are
+    own = (
+        (plain[each], v)
+        for each, v in cells.items()
+        if each not in taken and isinstance(v, str | int | float)
+    )
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
         "dataset": "own", "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         "question": question, "kind": kind, "options": options, "answer": forms[0] if forms else "",
         "accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance")), "unit": unit,
         "group": str(cells.get("group") or ""),
-        "own": _own({plain[each]: cells[each] for each in cells if each not in taken}),
+        "own": tuple((name, str(v)[:_LONGEST_OWN]) for name, v in own if not absent(v))[:_MOST_OWN],
     }  # fmt: skip
-
-
-def _own(cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return further plain columns of a file as they are: what a question is about, its source, its difficulty."""
-    plain = ((name, v) for name, v in cells.items() if isinstance(v, str | int | float) and not absent(v))
-    return tuple((name, str(value)[:_LONGEST_OWN]) for name, value in plain)[:_MOST_OWN]
 
 
 def _of_kind(
@@ -119,7 +145,7 @@ def _of_kind(
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
     if kind == "true_false":
-        kind, options, answers = "choice", ("True", "False"), [_true_or_false(each) for each in said]
+        kind, options, answers = "choice", ("True", "False"), [*map(_true_or_false, said)]
     if not answers and kind != "graded":
         raise ValueError("there is no answer; give answer, or a list answers")
     if kind == "choice" and not options:
@@ -170,7 +196,7 @@ def flat(text: str) -> str:
 
 def content_digest(question: str, options: Sequence[str]) -> str:
     """Return a digest of a question, without case, spaces and quotes."""
-    return sha256_hex(canonical_json([flat(question), [flat(each) for each in options]]))[:16]
+    return sha256_hex(canonical_json([flat(question), [*map(flat, options)]]))[:16]
 
 
 @lru_cache(maxsize=4096)
@@ -214,11 +240,8 @@ def listed(value: Any) -> list[Any]:
 
 
 def right_answers(value: Any) -> list[Any]:
-    """Return the right answers a cell says, of a solution that ends in "#### 18" the 18; ValueError for other objects.
-
-    SQuAD has an object with a list ``text``, TriviaQA one with ``value`` and ``aliases``.
-    """
-    if isinstance(value, Mapping):
+    """Return the right answers a cell says, of a solution that ends in "#### 18" the 18; ValueError for other objects."""
+    if isinstance(value, Mapping):  # SQuAD has a list ``text``, TriviaQA ``value`` and ``aliases``
         parts = [each for name in ("value", "text", "aliases") for each in listed(value.get(name))]
         if not parts or any(isinstance(each, Mapping) for each in parts):
             raise _NoAnswer(f"is an object with {', '.join(str(name)[:40] for name in list(value)[:5])}")
@@ -313,10 +336,9 @@ def options_of(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     They are given as a list, by letter or number, as objects with ``text`` and ``label``, or as text that holds any of
     these, one a line, or with bars between. Raises ValueError for anything else.
     """
-    given, named = (
-        _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value,
-        list[Any](),
-    )
+    given, named = value, list[Any]()
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        given = _parsed(value)
     if isinstance(given, Mapping) and "text" in given:
         given, named = given["text"], listed(given.get("label"))
     elif isinstance(given, Mapping):  # 2 before 10
@@ -333,10 +355,8 @@ def options_of(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
     for place, each in enumerate(texts):
         if absent(each) or isinstance(each, Mapping | list):
-            kind = "empty" if absent(each) else "no text"
-            raise ValueError(
-                f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
-            )
+            what = f"option {LETTERS[place : place + 1] or place} is {'empty' if absent(each) else 'no text'}"
+            raise ValueError(f"{what}; give a text for each option")
     marks, found = _unmarked([one_line(str(each), 2_000) for each in texts])
     if len(found) == 1 or len(found) > len(LETTERS):
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
@@ -347,15 +367,12 @@ def options_of(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def by_label(answer: Any, labels: Sequence[str]) -> Any:
-    """Return an answer that names an option by its label as the letter of its place; any other as it is.
-
-    Raises ValueError for a 0 where options are numbered from 1: their numbers are places then, and 1 is the second.
-    """
+    """Return an answer that names an option by its label as the letter of its place; any other as it is."""
     if not labels or isinstance(answer, bool | list | Mapping):
         return answer
     text = _POINT_ZERO.sub("", str(answer).strip())
     bare = text.strip("().:").upper()
-    if labels[0] == "1" and text == "0":
+    if labels[0] == "1" and text == "0":  # the numbers are places then, and 1 is the second
         raise ValueError("answer 0 names none of the options, which are numbered from 1; write their letters")
     named = text if text in labels else bare if bare in labels else None
     return answer if named is None else f"({LETTERS[labels.index(named)]})"

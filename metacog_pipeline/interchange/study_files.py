@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError
@@ -12,7 +11,7 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.study import Study, load_study
 
 _SLUG = re.compile(r"[^a-z0-9._-]+")
-_RUNS = re.compile(r"^(\s*runs\s*=\s*)\d+", re.MULTILINE)
+_HEAD = "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
 
 
 def names_of(study: Study | None, models: Iterable[str]) -> dict[str, str]:
@@ -35,37 +34,51 @@ def slug(text: str) -> str:
 
 
 def fitted(
-    path: Path, study: Study | None, models: Mapping[str, str], runs: int, tables: Sequence[str] = (),
-    condition: tuple[str, str] | None = None,
-) -> Study:  # fmt: skip
-    """Return the study with a replayed row for each of ``models`` (name in the log → name here), ``runs`` runs and the
-    tables given as text; its file is changed only where something lacks, and is left as it was where that fails.
-    ``condition`` names a benchmark and a condition that it lacks: it is added where no model is asked.
+    path: Path,
+    study: Study | None,
+    models: Mapping[str, str],
+    runs: int,
+    asked: tuple[str, str] | None = None,
+) -> Study:
+    """Return the study with a replayed row for each of ``models`` (name in the log → name here) and ``runs`` runs.
 
-    Raises ``StudyError`` where the study asks models and has too few runs, or its file cannot take the rows.
+    ``asked`` is a benchmark of questions and the condition it must have. The file is left as it was where that fails.
     """
-    before = text = None if study is None else path.read_text("utf-8")
-    if text is None or study is None:
+    import tomlkit  # late: a table about known items and models changes no study
+
+    before = None if study is None else path.read_text("utf-8")
+    text = tomlkit.parse(_HEAD if before is None else before)
+    if study is None:
         name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
-        text = "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
-        text += f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
-        there = set()
-    else:
-        there = {each.name for each in study.models}
-        if study.study.runs < runs:
-            text = _with_runs(path, text, study, runs)
-        if condition is not None:
-            text = _with_condition(path, text, study, *condition)
-    rows = (
-        f'[[models]]\nname = "{name}"\nprovider = "replay"\nmodel = {json.dumps(model)}'
-        for model, name in models.items()
-        if name not in there
-    )
-    for table in (*rows, *tables):
-        text = text.rstrip("\n") + f"\n\n{table}\n"
-    if study is not None and text == before:
+        text["study"] = {"name": name, "runs": runs}
+    asks = study is not None and any(each.provider != "replay" for each in study.models)
+    if study is not None and study.study.runs < runs:
+        if asks:
+            raise StudyError(
+                f"{path}: the study has runs 1 to {study.study.runs}, the answers are of run {runs} too; "
+                f"set study.runs = {runs} (models that are asked will be asked as often), or give the run with --run"
+            )
+        text["study"]["runs"] = runs  # type: ignore[index]
+    there = set() if study is None else {each.name for each in study.models}
+    for model, name in models.items():
+        if name not in there:
+            row = {"name": name, "provider": "replay", "model": model}
+            text.setdefault("models", tomlkit.aot()).append(row)
+    if asked is not None:
+        benchmark, condition = asked
+        settings = None if study is None else study.benchmarks.get(benchmark)
+        conditions = [] if settings is None else settings.model_dump()["conditions"]
+        if condition not in conditions:
+            now = [*conditions, condition]
+            if settings is not None and asks:
+                advice = f"write conditions = {now} below [benchmarks.{benchmark}]".replace("'", '"')
+                raise StudyError(f"{path}: the answers of the log are those of {condition}; {advice}")
+            tables = text.setdefault("benchmarks", tomlkit.table(is_super_table=True))
+            new = {"items": [], "conditions": [], "allow_incomplete": True}
+            tables.setdefault(benchmark, new)["conditions"] = now
+    if study is not None and tomlkit.dumps(text) == before:
         return study
-    write_text(path, text)
+    write_text(path, tomlkit.dumps(text))
     try:
         return load_study(path)
     except StudyError as error:
@@ -73,37 +86,5 @@ def fitted(
             path.unlink(missing_ok=True)
         else:
             write_text(path, before)
-        raise StudyError(
-            f"{error}; the rows of the log could not be added to {path.name}, which is as it was"
-        ) from None
-
-
-def _asks(study: Study) -> bool:
-    return any(each.provider != "replay" for each in study.models)
-
-
-def _with_runs(path: Path, text: str, study: Study, runs: int) -> str:
-    if _asks(study):
-        raise StudyError(
-            f"{path}: the study has runs 1 to {study.study.runs}, the answers are of run {runs} too; "
-            f"set study.runs = {runs} (models that are asked will be asked as often), or give the run with --run"
-        )
-    found, n = _RUNS.subn(rf"\g<1>{runs}", text, count=1)
-    return found if n else text.replace("[study]", f"[study]\nruns = {runs}", 1)
-
-
-def _with_condition(path: Path, text: str, study: Study, benchmark: str, condition: str) -> str:
-    table, settings = f"[benchmarks.{benchmark}]\n", study.benchmarks[benchmark]
-    now = json.dumps([*settings.model_dump()["conditions"], condition])
-    if not _asks(study):
-        if "conditions" not in settings.model_fields_set and table in text:
-            return text.replace(table, f"{table}conditions = {now}\n", 1)
-        found, n = re.subn(
-            rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", rf'\g<1>"{condition}", ', text,
-            count=1, flags=re.MULTILINE | re.DOTALL,
-        )  # fmt: skip
-        if n:
-            return found
-    raise StudyError(
-        f"{path}: the answers of the log are those of {condition}; write conditions = {now} below {table.strip()}"
-    )
+        why = f"the rows of the log could not be added to {path.name}, which is as it was"
+        raise StudyError(f"{error}; {why}") from None

@@ -1,4 +1,4 @@
-"""A plain table that says question or id and reply itself: its rows are samples, as those of a log."""
+"""A table of answers that brings the question or the reply itself: its rows are samples, as those of a log."""
 
 from __future__ import annotations
 
@@ -9,27 +9,11 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
-from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow
-from metacog_pipeline.interchange.columns import absent
+from metacog_pipeline.interchange import record, table_columns
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.columns import RowError, absent, correctness, only, reply_text, shown, whole
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_cells import (
-    RowError,
-    correctness,
-    only,
-    reply_text,
-    run_of,
-    shown,
-    whole,
-)
-from metacog_pipeline.interchange.import_columns import (
-    USUAL_NAMES,
-    first_named,
-    found_columns,
-    parse_mapping,
-    used_columns,
-)
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from metacog_pipeline.interchange.question import LETTERS, states_confidence
 from metacog_pipeline.interchange.question_rows import (
     CONTEXT,
@@ -43,8 +27,8 @@ from metacog_pipeline.interchange.question_rows import (
     right_answers,
     texts_of,
 )
-from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.interchange.table_columns import USUAL_NAMES
 from metacog_pipeline.llm.types import Completion, Status
 
 _INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
@@ -65,120 +49,78 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "run": USUAL_NAMES["run"],
     "dataset": ("dataset", "task"),
 }  # fmt: skip
+_REPLY = {"choice", "response"}
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample]:
-    """Return the rows of a table as samples.
-
-    Raises ``StudyError`` for a file that cannot be read or lacks what is needed, confidence on no scale that is known, and
-    numbers of options whose first is unknown.
-    """
+    """Return the rows of a table as samples; StudyError for a file that cannot be read or lacks what is needed."""
     rows = AnswerFile(path)
     try:
-        mapping = parse_mapping(pairs, tuple(FIELDS))
+        mapping = table_columns.parse_mapping(pairs, tuple(FIELDS))
     except StudyError as error:
         raise StudyError(f"{error}; to map fields of a benchmark's own, name the benchmark") from None
     if options.people is not None:
         mapping = {"model": options.people, **mapping}
     found = _columns(rows, mapping)
     parts = option_columns(rows.columns) if "options" not in found else {}
-    used = used_columns({**found, **parts}, rows.columns)
+    used = table_columns.used_columns({**found, **parts}, rows.columns)
     for needed in (("question", "item_id"), ("choice", "response")):
-        if not set(needed) & set(found):
+        if not {*needed} & {*found}:
             advice = f"name the column, as in --map {needed[0]}=COLUMN"
             raise StudyError(f"{path}: it lacks {' or '.join(needed)}; {advice}; {used}")
     table = _Table(path, found, parts, options)
-    made = [table.sample(row) for row in rows]
-    table.check(made)
+    made = table_columns.samples(rows, found, options, {"file": path.name}, table.take)
+    table.check()
     options.report([f"a table of answers; {used}", str(table.confidence)])
     return made
 
 
-def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
-    reply = {"choice", "response"}
-    usual = {field: names for field, names in FIELDS.items() if not (field in reply and reply & set(mapping))}
-    found = found_columns(rows, mapping, usual)
+def _columns(rows: AnswerFile, mapping: Mapping[str, str]) -> dict[str, str]:
+    usual = {name: names for name, names in FIELDS.items() if not (name in _REPLY and _REPLY & {*mapping})}
+    found = table_columns.found_columns(rows, mapping, usual)
     plain = next((name for name in rows.columns if name.casefold() == "answer"), None)
-    if plain is not None and not reply & set(
-        found
-    ):  # then "answer" is the model's, next to a key or without one
-        if found.get("key") == plain:
-            other = first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
-            found = {field: name for field, name in found.items() if field != "key"}
-            found |= {"key": other} if other else {}
-        found["choice"] = plain
-    return found
+    if plain is None or _REPLY & {*found}:
+        return found
+    # "answer" is the model's then, next to a key or without one
+    if found.get("key") == plain:
+        del found["key"]
+        other = named.first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
+        found |= {"key": other} if other else {}
+    return {**found, "choice": plain}
 
 
 class _Table:
-    """Makes samples of rows."""
+    """Fills samples from rows."""
 
     def __init__(
         self, path: Path, found: Mapping[str, str], parts: Mapping[str, str], options: ImportOptions
     ) -> None:
         self._path, self._columns, self._parts, self._options = path, found, parts, options
-        self._keyed = bool({"key", "correct"} & set(found))
+        self._keyed = bool({"key", "correct"} & {*found})
         self.confidence = Confidence(path, QuestionRows, options.scale)
         self._repeats = Counter[tuple[str, ...]]()
         self._numbers: list[tuple[Sample, str, int]] = []  # keys and choices that are places of options
 
-    def sample(self, row: FileRow) -> Sample:
-        """Return what a row says; a sample with the reason where it cannot be used."""
-        said = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
-        task, model = _text(said.get("dataset")) or self._path.stem, _text(said.get("model"))
-        run: int | None = None
-        try:
-            if row.broken is not None:
-                raise RowError(row.broken)
-            if self._options.people and not model:
-                raise RowError("names no respondent")
-            run = 1 if self._options.people else run_of(said.get("run"))
-            made = self._sample(row, said, task, model)
-        except RowError as error:
-            name = str(row.number)
-            return Sample(name, task, model, record.OK, run=run or 1, why=str(error), row=row.number)
-        if run is None:  # no column counts the repeats: they are counted
-            cells = made.question or {}
-            asked = (task, model, made.name, str(cells.get("context")), str(cells.get("question")))
-            self._repeats[asked] += 1
-            run = self._repeats[asked]
-        made.run = run
-        return made
-
-    def _sample(self, row: FileRow, said: dict[str, Any], task: str, model: str) -> Sample:
-        name = said.get("item_id")
+    def take(self, made: Sample, said: dict[str, Any], cells: Mapping[str, Any]) -> None:
+        """Fill a sample with what a row says; RowError with the reason where it cannot be used."""
+        made.task = named.line_of(said.get("dataset")) or self._path.stem
+        run = 1 if self._options.people else named.run_of(said.get("run"))
         question = self._question(said) if "question" in said else None
-        options, labels = self._options_of(row.cells, said.get("options"))
-        for field in {"key", "choice"} & set(said):
+        options, labels = self._options_of(cells, said.get("options"))
+        for field in {"key", "choice"} & {*said}:
             try:
                 said[field] = by_label(said[field], labels)
             except ValueError as error:  # a 0 among labels from 1
-                raise StudyError(f"{self._path} row {row.number}: {error}; nothing was kept") from None
-        if absent(name):
-            name = content_digest(str(question), options)
-        text, choice = self._reply(said, options, row.number)
-        made = Sample(
-            one_line(str(name).strip(), 200), task, model, Completion(Status.OK, text),
-            settings={"file": self._path.name}, row=row.number,
-        )  # fmt: skip
-        places = {"choice": choice}
-        if question is not None and self._keyed:
-            key, correct = self._options.word(said.get("key")), said.get("correct")
-            right = None if absent(correct) else correctness(self._options.word(correct))
-            made.right = None if right is None else bool(right)
-            answers = [] if _no_key(key, options) else self._right_answers(key, options)
-            if not answers and right is None:
-                raise RowError("has neither key nor verdict")
-            context = str(said["context"]) if isinstance(said.get("context"), str) else ""
-            made.question = record.question_cells(
-                question, options, answers, read=bool(answers), context=context
-            )
-            if (made.question or {}).get("kind") == "graded" and right is None:
-                raise RowError("has no short right answer (key) and no verdict (correct)")
-            places["key"] = answers[0] if len(answers) == 1 else None
-        elif question is None:
-            key = self._options.word(said.get("key"))
+                raise StudyError(f"{self._path} row {made.row}: {error}; nothing was kept") from None
+        name = said.get("item_id")
+        made.name = named.line_of(name) or content_digest(str(question), options)
+        text, choice = self._reply(said, options, made.row)
+        made.said = Completion(Status.OK, text)
+        key, places = self._options.word(said.get("key")), {"choice": choice}
+        if question is None:
             made.key = None if _no_key(key, ()) else key
+        elif self._keyed:
+            places["key"] = self._hold(made, question, options, key, said)
         else:  # one of the study's, which has the key
             made.question, made.known = record.question_cells(question, options, [], read=False), True
         texts = {*map(flat, options)}
@@ -186,7 +128,28 @@ class _Table:
             place = None if value is None else whole(value)
             if place is not None and not {flat(str(value)), str(place)} & texts:
                 self._numbers.append((made, field, place))
-        return made
+        if run is None:  # no column counts the repeats: they are counted
+            asked = made.question or {}
+            one = (made.task, made.model, made.name, str(asked.get("context")), str(asked.get("question")))
+            self._repeats[one] += 1
+            run = self._repeats[one]
+        made.run = run
+
+    def _hold(
+        self, made: Sample, question: str, options: Sequence[str], key: Any, said: Mapping[str, Any]
+    ) -> Any:
+        """Give a sample its question, with the key or the verdict of its row; return the only key."""
+        correct = said.get("correct")
+        right = None if absent(correct) else correctness(self._options.word(correct))
+        made.right = None if right is None else bool(right)
+        answers = [] if _no_key(key, options) else self._right_answers(key, options)
+        if not answers and right is None:
+            raise RowError("has neither key nor verdict")
+        context = str(said["context"]) if isinstance(said.get("context"), str) else ""
+        made.question = record.question_cells(question, options, answers, read=bool(answers), context=context)
+        if (made.question or {}).get("kind") == "graded" and right is None:
+            raise RowError("has no short right answer (key) and no verdict (correct)")
+        return answers[0] if len(answers) == 1 else None
 
     def _question(self, said: dict[str, Any]) -> str:
         """Return the question; one that is an object, as in some data sets, holds its options, too."""
@@ -194,9 +157,8 @@ class _Table:
         if isinstance(question, Mapping):
             if absent(said.get("options")):
                 said["options"] = question.get("choices")
-            question = next(
-                (question[each] for each in ("stem", "text", "question") if each in question), question
-            )
+            stems = (question[each] for each in ("stem", "text", "question") if each in question)
+            question = next(stems, question)
         if isinstance(question, list) and question and all(isinstance(each, Mapping) for each in question):
             question = record.last_asked(question) or question  # the last turn of a conversation
         if isinstance(question, Mapping | list):
@@ -220,7 +182,7 @@ class _Table:
         except ValueError:
             raise RowError(f"key {_parts(key, 'key', self._columns['key'])}") from None
         marks = [whole(each) for each in answers]
-        if options and len(answers) == len(options) and set(marks) <= {0, 1}:
+        if options and len(answers) == len(options) and {*marks} <= {0, 1}:
             answers = [LETTERS[place] for place, mark in enumerate(marks) if mark]
         if options and len(answers) > 1:
             raise RowError(f"has {len(answers)} right options; one can be right")
@@ -246,13 +208,10 @@ class _Table:
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
         return text, choice
 
-    def check(self, made: Sequence[Sample]) -> None:
+    def check(self) -> None:
         """Put letters for numbers of options, and refuse confidence on no scale."""
         self.confidence.check()
-        sized = [
-            (each, field, place, (each.question or {}).get("options", ()))
-            for each, field, place in self._numbers
-        ]
+        sized = [(*each, (each[0].question or {}).get("options", ())) for each in self._numbers]
         zero = any(place == 0 for _, _, place, _ in sized)
         if sized and zero == any(place == len(options) for _, _, place, options in sized):
             seen = "named by numbers and none is 0, so they seem to begin at 1"
@@ -292,7 +251,3 @@ def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
     text = str(value).strip()
     right = [str(each).strip().casefold() for each in listed(key) if not _no_key(each, options)]
     return text not in options and text.casefold() not in right
-
-
-def _text(value: Any) -> str:
-    return "" if absent(value) else one_line(str(value).strip(), 200)

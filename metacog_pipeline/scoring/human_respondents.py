@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange.imported import Imported, ImportOptions
+from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import by_partition, read_respondents
 from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised

@@ -5,12 +5,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from metacog_pipeline.benchmark import source_files
 from metacog_pipeline.benchmarks.metamedqa import items as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import sources as selfknowledge
 from metacog_pipeline.benchmarks.signaldetection import items as signaldetection
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange import source_files
 
 SOURCES = {"a": 1, "b": 2}
 

@@ -12,7 +12,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import importing, tables
-from metacog_pipeline.interchange.imported import NOT_KEPT, ImportOptions
+from metacog_pipeline.interchange.import_rules import NOT_KEPT, ImportOptions
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.transcripts.store import kept_records
 from tests.interchange import generated

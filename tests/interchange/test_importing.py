@@ -20,8 +20,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import parse_scale
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
-from metacog_pipeline.interchange.imported import Imported, ImportOptions
+from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules, importer_of
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records

@@ -9,7 +9,7 @@ import pytest
 
 from metacog_pipeline.interchange import importing, tables
 from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.logs import inspect_log, reading
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -16,7 +16,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.imported import Imported
+from metacog_pipeline.interchange.import_rules import Imported
 from metacog_pipeline.interchange.logs import inspect_log
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.logs import inspect_log, lm_eval
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
@@ -47,7 +47,7 @@ def log(**changed):
 
 
 def read_log(tmp_path, found):
-    return [*inspect_log.read_json(tmp_path / "log.json", found)]
+    return [*inspect_log.read(tmp_path / "log.json", found, found["samples"])]
 
 
 def test_the_scorer_that_compares_answers_gives_the_verdict(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import tables
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written
 
 

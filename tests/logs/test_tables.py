@@ -16,7 +16,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions.read import read as read_calls
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import columns, importing, matching, tables
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.question_rows import question_of
 from tests.logs.conftest import lines
 

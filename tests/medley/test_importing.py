@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import answers
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.importing import read_items
 from tests.medley.bound import Bound, estimated, scores
 from tests.medley.bound import read as observe

@@ -18,8 +18,8 @@ from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange.columns import parse_scale, parse_words, path_of
-from metacog_pipeline.interchange.import_columns import parse_mapping
-from metacog_pipeline.interchange.imported import Imported
+from metacog_pipeline.interchange.import_rules import Imported
+from metacog_pipeline.interchange.table_columns import parse_mapping
 from tests.metamedqa.conftest import make_items
 from tests.metamedqa.reading import read_answers, table
 from tests.tables import every

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.questions import prompts
 from metacog_pipeline.benchmarks.questions.items import Item
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.interchange import question_files
+from metacog_pipeline.interchange import question_rows
 from metacog_pipeline.study import load_study
 from tests.tables import every
 
@@ -19,7 +19,7 @@ from tests.tables import every
 def items_of(folder: Path, *rows: dict[str, Any]) -> list[Item]:
     path = folder / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return question_files.load([path], Item)
+    return question_rows.load([path], Item)
 
 
 @pytest.mark.parametrize("answer", ["B", "b)", "Rome", "rome.", 1])
@@ -127,7 +127,7 @@ def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_pat
     with pytest.raises(SourceError, match=r"id 'a' is at .*row 1 already"):
         items_of(tmp_path, *({"id": "a", "question": each, "answer": 1} for each in "xy"))
     with pytest.raises((SourceError, StudyError), match="cannot be read"):
-        question_files.load([tmp_path / "none.jsonl"], Item)
+        question_rows.load([tmp_path / "none.jsonl"], Item)
 
 
 def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import KEPT
-from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import human_respondents as people

@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
-from metacog_pipeline.home import Home
-from metacog_pipeline.interchange.source_files import (
+from metacog_pipeline.benchmark.source_files import (
     Fetched,
     downloaded,
     fetch_each,
     sources_folder,
     write_note,
 )
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
 
 PUBLISHED = "medley"

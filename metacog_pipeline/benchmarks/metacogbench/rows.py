@@ -14,8 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, O
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, ONE_TURN, TURN_1, TURN_2, item_steps
 from metacog_pipeline.benchmarks.metacogbench.rules import score
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, folded
+from metacog_pipeline.interchange.columns import RowError, Scale, folded
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said

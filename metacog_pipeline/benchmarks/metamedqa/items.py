@@ -17,10 +17,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from metacog_pipeline.benchmark import item
+from metacog_pipeline.benchmark import item, source_files
+from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.interchange import source_files
-from metacog_pipeline.interchange.source_files import PinnedFile
 from metacog_pipeline.sources import JsonRow, content_digest, read_lines
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting

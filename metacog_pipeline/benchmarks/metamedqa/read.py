@@ -22,8 +22,7 @@ from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, LETTERS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, only, shown, whole
+from metacog_pipeline.interchange.columns import RowError, Scale, only, shown, whole
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import calls as of_calls
 from metacog_pipeline.reading import rows, tokens

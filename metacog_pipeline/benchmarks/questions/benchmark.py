@@ -17,9 +17,8 @@ from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
-from metacog_pipeline.interchange import question_files
-from metacog_pipeline.interchange.import_rules import importer_of
-from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
+from metacog_pipeline.interchange import question_rows
+from metacog_pipeline.interchange.import_rules import QuestionRows, answered_only, importer_of
 from metacog_pipeline.judges.names import with_names
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import confident_answers
@@ -46,7 +45,7 @@ def _read_files(benchmark: Any, inputs: c.Inputs) -> c.Made:
     if not (files := files_of(benchmark)):
         why = 'names no questions: give items = "my.jsonl", or import a log that has them'
         raise SourceError(f"[benchmarks.{NAME}] {why}")
-    rows = question_files.load(files, Question)
+    rows = question_rows.load(files, Question)
     kinds = [item.kind for item in rows]
     return c.Made(rows=rows, facts={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)})
 

@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.contract import Calls, Flag
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
 from metacog_pipeline.benchmarks.questions.prompts import ANSWER, P_TRUE, SAMPLED, said, steps
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.interchange import question_files
+from metacog_pipeline.interchange import question_rows
 from metacog_pipeline.interchange.question import Answer, same_answer
 from metacog_pipeline.interchange.question_rows import KINDS, question_of
 from metacog_pipeline.judges.names import Asked, names_judging
@@ -180,7 +180,7 @@ JUDGING = names_judging(_undecided, _asked)
 # --- a row of ``metacog read questions`` ----------------------------------------------------------------------------------
 @cache
 def _shipped() -> Mapping[str, Item]:
-    return {item.item_id: item for item in question_files.load([SHIPPED], Item)}
+    return {item.item_id: item for item in question_rows.load([SHIPPED], Item)}
 
 
 def read_row(row: rows.Row) -> dict[str, Any]:

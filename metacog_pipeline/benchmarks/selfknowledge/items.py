@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from metacog_pipeline.benchmark import source_files
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
@@ -20,7 +21,6 @@ from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
 from metacog_pipeline.benchmarks.selfknowledge.sources import Row
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
-from metacog_pipeline.interchange import source_files
 
 BENCHMARK = "selfknowledge"
 LANGUAGES: tuple[Language, ...] = get_args(Language)

@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
 )
 from metacog_pipeline.benchmarks.selfknowledge.rules import Rule, YesNoRule
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.import_cells import RowError, correctness, shown
+from metacog_pipeline.interchange.columns import RowError, correctness, shown
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.judges.names import Asked, names_judging
 from metacog_pipeline.llm.types import TokenLogprob

@@ -16,11 +16,12 @@ from typing import Annotated, Any, NamedTuple
 import pyarrow as pa
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
+from metacog_pipeline.benchmark import source_files
+from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.selfknowledge.settings import Language
 from metacog_pipeline.errors import SourceError, one_line
 from metacog_pipeline.home import Home
-from metacog_pipeline.interchange import parquet_bounds, source_files
-from metacog_pipeline.interchange.source_files import PinnedFile
+from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.sources import Line, content_digest, read_bytes, read_objects
 
 MAX_BYTES = 1024**3

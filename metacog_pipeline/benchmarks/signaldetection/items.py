@@ -27,14 +27,13 @@ from typing import Any, Literal, cast
 
 import polars as pl
 
-from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark import contract, source_files
 from metacog_pipeline.benchmark.contract import Benchmark, Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.signaldetection.settings import Task
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
-from metacog_pipeline.interchange import source_files
-from metacog_pipeline.interchange.source_files import PinnedFile
 from metacog_pipeline.sources import read_bytes
 
 Bound = Benchmark[Any, Any, Any]

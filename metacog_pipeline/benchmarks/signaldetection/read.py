@@ -12,8 +12,7 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Flag
 from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
-from metacog_pipeline.interchange.columns import Scale
-from metacog_pipeline.interchange.import_cells import RowError, shown, whole
+from metacog_pipeline.interchange.columns import RowError, Scale, shown, whole
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why

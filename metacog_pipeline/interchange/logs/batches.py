@@ -9,47 +9,31 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.record import Sample, mapping
+from metacog_pipeline.interchange.record import Sample, at, listed, mapping
 from metacog_pipeline.llm.batch.backends import BACKENDS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.llm.wire import values, wire_for
 
 _CALLED = (b'"tool_calls":[{', b'"type":"function_call"', b'"tool_use"', b'"functionCall"')
-#: The counts of an OpenAI Response, as a chat completion names them.
-_COUNTS = {
-    "input_tokens": "prompt_tokens",
-    "output_tokens": "completion_tokens",
-    "input_tokens_details": "prompt_tokens_details",
-    "output_tokens_details": "completion_tokens_details",
-}
+_ASKED = {"custom_id", "params"}, {"custom_id", "url", "body"}, {"key", "request"}
+_OF_GEMINI = {"candidates", "promptFeedback", "usageMetadata", "modelVersion"}
 
 
-def provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
-    """Return whose batch a line is of, by the kinds of its parts; None where it is of none.
-
-    Raises ``StudyError`` for what was asked in a batch, and for responses of Gemini that name no request, as Vertex AI has.
-    """
-    response, error = row.get("response"), row.get("error")
-    answered = {"response", "result", "error"} & set(row)
-    asks = {"custom_id", "params"}, {"custom_id", "url", "body"}, {"key", "request"}
-    if not answered and any(each <= set(row) for each in asks):
+def _provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
+    """Return whose batch a line is of, by the kinds of its parts; None where it is of none."""
+    if not {"response", "result", "error"} & {*row} and any(each <= {*row} for each in _ASKED):
         raise StudyError(
             f"{path}: holds what was asked in a batch, no replies; import the file of its results"
         )
     if "custom_id" in row:
-        return (
-            "anthropic"
-            if isinstance(row.get("result"), dict)
-            else "openai"
-            if {"response", "error"} & set(row)
-            else None
-        )
-    parts = ("candidates", "promptFeedback", "usageMetadata", "modelVersion")
-    of_gemini = isinstance(error, dict) or any(each in mapping(response) for each in parts)
-    if not of_gemini or "question" in row:
+        openai = "openai" if {"response", "error"} & {*row} else None
+        return "anthropic" if isinstance(row.get("result"), dict) else openai
+    if "question" in row or not (
+        isinstance(row.get("error"), dict) or _OF_GEMINI & {*mapping(row.get("response"))}
+    ):
         return None
-    if not isinstance(row.get("key", mapping(row.get("metadata")).get("key")), str):
+    if not isinstance(row.get("key", at(row, "metadata", "key")), str):  # as Vertex AI has them
         raise StudyError(
             f"{path}: holds responses of Gemini that do not say which request they answer; nothing was kept; give each "
             "request a metadata.key, the id of its question, and keep it with its response"
@@ -68,57 +52,51 @@ def inlined(found: Any) -> list[dict[str, Any]] | None:
 
 def read(path: Path, rows: Iterator[dict[str, Any]], first: Mapping[str, Any]) -> Iterator[Sample] | None:
     """Return the results of a file that begins with ``first``; None where that is no result of a batch."""
-    provider = provider_of(path, first)
+    provider = _provider_of(path, first)
     return None if provider is None else _results(path, rows, provider)
 
 
 def _results(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
-    backend = BACKENDS[provider]
     spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
-    wire = wire_for(spec.provider)
+    backend, wire = BACKENDS[provider], wire_for(spec.provider)
     for row in rows:
-        inline = mapping(row.get("metadata")).get("key")  # where requests were sent without a file
-        name = row.get("custom_id") or row.get("key") or inline
-        line = backend.read({**row, "key": name} if inline is not None else dict(row))
-        if line is None:
-            yield record.nothing(name, path.stem, "", "is no result of a batch")
-            continue
-        if line.why is not None:
-            yield record.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
+        inline = at(row, "metadata", "key")  # where requests were sent without a file
+        made = Sample(str(row.get("custom_id") or row.get("key") or inline), path.stem, "")
+        line = backend.read({**row, "key": made.name} if inline is not None else dict(row))
+        if line is None or line.why is not None:
+            made.why = "is no result of a batch" if line is None else f"was not answered: {line.why}"
+            yield made
             continue
         body = _as_chat(line.body) if provider == "openai" else line.body
-        said = wire.read(spec, line.status, {}, body, None)
-        if said.status is Status.FAILED:
-            why = f"failed: {said.error_code or said.error_message or line.status}"
-            yield record.nothing(line.custom_id, path.stem, said.model_reported or "", why)
-            continue
-        tools = "calls a tool" if any(each in line.body for each in _CALLED) else None
-        yield Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
+        made.name, made.said = line.custom_id, wire.read(spec, line.status, {}, body, None)
+        made.model = made.said.model_reported or ""
+        if made.said.status is Status.FAILED:
+            made.why = f"failed: {made.said.error_code or made.said.error_message or line.status}"
+        made.unscored = "calls a tool" if any(each in line.body for each in _CALLED) else None
+        yield made
 
 
 def _as_chat(body: bytes) -> bytes:
     """Return the body of an OpenAI Response as the chat completion that says the same; any other as it is."""
     said = values.load(body) if b'"response"' in body else None  # few bodies are read twice for it
-    if values.str_at(said, "object") != "response":
+    if at(said, "object") != "response":
         return body
-    output = values.list_at(said, "output") or []
-    parts = [part for each in output for part in values.list_at(each, "content") or []]
-    thoughts = [
-        values.str_at(part, "text") or "" for each in output for part in values.list_at(each, "summary") or []
-    ]
-    texts = [
-        values.str_at(part, "text") or "" for part in parts if values.str_at(part, "type") == "output_text"
-    ]
+    output = listed(at(said, "output"))
+    parts = [part for each in output for part in listed(at(each, "content"))]
+    thoughts = [str(at(part, "text") or "") for each in output for part in listed(at(each, "summary"))]
+    texts = [str(at(part, "text") or "") for part in parts if at(part, "type") == "output_text"]
+    refusal = "".join(str(at(part, "refusal") or "") for part in parts) or None
     message = {
         "content": "".join(texts),
-        "refusal": "".join(values.str_at(part, "refusal") or "" for part in parts) or None,
+        "refusal": refusal,
         "reasoning_content": "\n\n".join(thoughts) or None,
     }
     ends = {"max_output_tokens": "length", "content_filter": "content_filter"}
-    why = values.str_at(values.dict_at(said, "incomplete_details"), "reason")
-    end = "stop" if values.str_at(said, "status") == "completed" else ends.get(why or "")
-    chat = {name: values.at(said, name) for name in ("id", "model", "error", "service_tier")}
-    chat["choices"] = [{"index": 0, "finish_reason": end, "message": message}]
-    counted = values.dict_at(said, "usage")
-    chat["usage"] = {chats: values.at(counted, own) for own, chats in _COUNTS.items()}
-    return json.dumps(chat).encode()
+    why = str(at(said, "incomplete_details", "reason"))
+    end = "stop" if at(said, "status") == "completed" else ends.get(why)
+    chat = {name: at(said, name) for name in ("id", "model", "error", "service_tier")}
+    counts = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+    usage = {chats: at(said, "usage", own) for chats, own in counts}
+    usage |= {f"{chats}_details": at(said, "usage", f"{own}_details") for chats, own in counts}
+    choices = [{"index": 0, "finish_reason": end, "message": message}]
+    return json.dumps({**chat, "choices": choices, "usage": usage}).encode()

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.record import Sample, listed, mapping, objects
-from metacog_pipeline.llm.types import Completion, Status, Usage
+from metacog_pipeline.interchange.record import Sample, at, listed, mapping, objects
+from metacog_pipeline.llm.types import Completion, Status
+from metacog_pipeline.llm.wire import values
 
 LARGEST = 512 * 1024 * 1024  # bytes of one entry, unpacked
 MOST = 64 * 1024**3  # bytes of all entries that are read, unpacked
@@ -27,24 +28,17 @@ _ZSTD, _HEAD = 93, 30  # a packing that Python's zipfile does not know; bytes of
 _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _NO_MODEL = "none/none"  # of a task whose solver names its models itself
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
+_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
 def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of an ``.eval`` file; StudyError where it is cut off, did not finish, or is none."""
-    found = (record.parsed(data, f"{path}: {name}") for name, data in entries(path))
-    yield from _samples(path, next(found), found, trust)
+    found = (record.parsed(data, f"{path}: {name}") for name, data in _entries(path))
+    yield from read(path, next(found), found, trust)
 
 
-def read_json(path: Path, whole: Mapping[str, Any], trust: Sequence[str] = ()) -> Iterator[Sample]:
-    """Yield the samples of a log in one JSON object."""
-    yield from _samples(path, whole, listed(whole.get("samples")), trust)
-
-
-def entries(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the header of an ``.eval`` file, then of each of its samples.
-
-    Raises ``StudyError`` if the file is cut off, no log, or unpacks to more than is read.
-    """
+def _entries(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the header of an ``.eval`` file, then of each of its samples."""
     try:
         with zipfile.ZipFile(path) as archive:
             found = {entry.filename: entry for entry in archive.infolist()}
@@ -81,17 +75,17 @@ def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> by
             file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else is there
             packed = file.read(entry.compress_size)
         data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
+        # newer logs are packed with zstd, whose frames need not hold a checksum of their own
         if zlib.crc32(data) == entry.CRC:
             return bytes(data)
-    except (
-        zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error,
-    ):  # fmt: skip
+    except (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error):
         pass
     raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
 
 
-def _samples(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str]) -> Iterator[Sample]:
-    about = mapping(header).get("eval")
+def read(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str] = ()) -> Iterator[Sample]:
+    """Yield the samples ``found`` below a header."""
+    about = at(header, "eval")
     if not isinstance(about, dict):
         raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
     status = str(header.get("status") or "success")
@@ -102,29 +96,33 @@ def _samples(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str]
         )
     task = one_line(str(about.get("task") or path.stem), 80)
     model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
-    config = mapping(about.get("model_generate_config")) | mapping(mapping(header.get("plan")).get("config"))
-    told = ("temperature", "seed", "top_p", "max_tokens")
-    settings: dict[str, Any] = {name: config[name] for name in told if name in config}
+    config = mapping(about.get("model_generate_config")) | mapping(at(header, "plan", "config"))
+    settings = {
+        name: config[name] for name in ("temperature", "seed", "top_p", "max_tokens") if name in config
+    }
     settings |= {"log": str(about.get("eval_id") or path.name), "created": str(about.get("created") or "")}
     scorers = objects(about.get("scorers"))
-    read, there = not scorers or any(_compares(each.get("name")) for each in scorers), set[tuple[str, int]]()
+    compares, there = (
+        not scorers or any(_compares(each.get("name")) for each in scorers),
+        set[tuple[str, int]](),
+    )
     for each in found:
         if not isinstance(each, dict):
             raise StudyError(f"{path}: no sample of inspect_ai; nothing was kept")
         made = Sample(
-            str(each.get("id")), task, model, Completion(Status.FAILED), run=record.whole(each.get("epoch")) or 1,
-            settings=settings,
-        )  # fmt: skip
+            str(each.get("id")), task, model, run=record.whole(each.get("epoch")) or 1, settings=settings
+        )
         there.add((made.name, made.run))
-        yield _sample(made, each, read)
-    asked = record.whole(mapping(header.get("results")).get("total_samples")) or 0
+        yield _sample(made, each, compares)
+    asked = record.whole(at(header, "results", "total_samples")) or 0
     if there and (lacking := asked - len(there)) > 0:
-        why = f"{lacking} of the {asked} samples of its run are not in the log"
-        yield record.nothing("some", task, model, why)
+        yield Sample(
+            "some", task, model, why=f"{lacking} of the {asked} samples of its run are not in the log"
+        )
 
 
-def _sample(made: Sample, found: Mapping[str, Any], read: bool) -> Sample:
-    """Return what one sample says; ``read`` says that a reader can decide what is right."""
+def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
+    """Return what one sample says; where a scorer compares short answers a reader can decide what is right."""
     output, error = mapping(found.get("output")), found.get("error")
     choice, limit = next(iter(listed(output.get("choices"))), None), found.get("limit")
     if found.get("invalidation"):
@@ -140,35 +138,49 @@ def _sample(made: Sample, found: Mapping[str, Any], read: bool) -> Sample:
     target, options = found.get("target"), found.get("choices")
     answers = list(target) if isinstance(target, list) else [target]
     if isinstance(options, list):  # a target is a letter then
-        answers = [record.lettered(each, options) if isinstance(each, str) else each for each in answers]
-    text, images = record.text_of(found.get("input"))
+        answers = [record.lettered(each, options) for each in answers]
+    text, images = _text_of(found.get("input"))
     turns = (*objects(found.get("messages")), mapping(choice.get("message")))
     tools = any(each.get("tool_calls") for each in turns)
     made.said, made.model = _completion(output, choice, found), made.model or str(output.get("model") or "")
-    made.question = record.question_cells(text, options, answers, read=read)
+    made.question = record.question_cells(text, options, answers, read=compares)
     made.unscored = "calls a tool" if tools else "shows a picture or another file" if images else None
-    scores = mapping(
-        found.get("scores")
-    )  # a scorer that compares before others, which may measure the reply's length
-    named = sorted(scores, key=lambda each: not _compares(each))
-    verdicts = (record.verdict(mapping(scores[name]).get("value")) for name in named)
+    scores = mapping(found.get("scores"))
+    # a scorer that compares before others, which may measure the reply's length
+    verdicts = (
+        record.verdict(at(scores, name, "value")) for name in sorted(scores, key=lambda x: not _compares(x))
+    )
     made.right = next((each for each in verdicts if each is not None), None)
     return made
 
 
 def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:
-    said, usage = output.get("completion"), mapping(output.get("usage"))
-    text = said if isinstance(said, str) else record.text_of(mapping(choice.get("message")).get("content"))[0]
-    finish = str(choice.get("stop_reason") or "") or None
-    counts = ("input_tokens", "output_tokens", "reasoning_tokens")
+    said, finish = output.get("completion"), str(choice.get("stop_reason") or "") or None
     return Completion(
-        _STATUS.get(finish or "", Status.OK), text, finish, str(output.get("model") or "") or None,
-        Usage(*(record.whole(usage.get(name)) for name in counts)), record.amount(usage.get("total_cost")),
-        record.tokens_of(mapping(choice.get("logprobs")).get("content")), started_at=record.moment(found.get("started_at")),
-        latency_s=record.amount(output.get("time")) or 0.0,
+        _STATUS.get(finish or "", Status.OK),
+        said if isinstance(said, str) else _text_of(at(choice, "message", "content"))[0],
+        finish, str(output.get("model") or "") or None, record.usage(output.get("usage"), *_COUNTS),
+        record.amount(at(output, "usage", "total_cost")), values.token_logprobs(listed(at(choice, "logprobs", "content"))),
+        started_at=record.moment(found.get("started_at")), latency_s=record.amount(output.get("time")) or 0.0,
     )  # fmt: skip
 
 
+def _text_of(content: Any) -> tuple[str, bool]:
+    """Return the text of a message, of parts, or of the user's messages, and whether there is more than text."""
+    if isinstance(content, str):
+        return content, False
+    texts, more = [], False
+    for part in listed(content):
+        if "role" in mapping(part):
+            text, other = _text_of(part.get("content"))
+            texts += [text] if part["role"] == "user" else []
+            more = more or other
+        elif isinstance(part, dict) and part.get("type") in ("text", None):
+            texts.append(str(part.get("text") or ""))
+        else:
+            more = more or at(part, "type") != "reasoning"
+    return "\n".join(each for each in texts if each), more
+
+
 def _compares(scorer: Any) -> bool:
-    """Whether a scorer holds the reply against a short answer or a letter."""
     return str(scorer).rpartition("/")[2] in _READABLE

@@ -11,18 +11,30 @@ from typing import Any
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.import_cells import only
+from metacog_pipeline.interchange.columns import only
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT, option_columns, solved
-from metacog_pipeline.interchange.record import OK, Sample, listed, mapping
+from metacog_pipeline.interchange.record import Sample, listed, mapping
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
 _METRICS = ("acc", "exact_match", "em", "contains")
-#: Metrics of tasks that weigh a text and have no reply.
-_WEIGHED = {"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte"}
+_WEIGHED = {
+    "perplexity",
+    "word_perplexity",
+    "byte_perplexity",
+    "bits_per_byte",
+}  # of a text: there is no reply
 _STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
-#: Fields that are never what is asked.
-_KEYS = ("answer", "target", "gold", "solution", "explanation", "label", "id", "answerkey")
+_KEYS = (
+    "answer",
+    "target",
+    "gold",
+    "solution",
+    "explanation",
+    "label",
+    "id",
+    "answerkey",
+)  # never what is asked
 _LONG = 40  # characters of a field of the item from which it is a passage where the prompt shows it
 _LARGEST = 64 * 2**20  # bytes of a file of results that is read for the model's name
 
@@ -36,15 +48,14 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the samples; a reply that several filters read is in several lines and is one answer."""
     named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))
     task = named["task"] if named else path.stem
-    model = _model(path, task)
-    first: dict[str, str] = {}
+    model, first = _model(path, task), dict[str, str]()
     for row in rows:
-        name, written = str(row.get("doc_id")), canonical_json(row.get("resps"))
-        if first.get(name) == written:
-            yield record.nothing(name, task, model, "is the same reply, read by another filter", same=True)
+        made, written = Sample(str(row.get("doc_id")), task, model), canonical_json(row.get("resps"))
+        if first.get(made.name) == written:
+            yield replace(made, why="is the same reply, read by another filter", same=True)
         else:
-            first.setdefault(name, written)
-            yield from _samples(row, Sample(name, task, model, OK))
+            first.setdefault(made.name, written)
+            yield from _samples(row, made)
 
 
 def _model(path: Path, task: str) -> str:
@@ -62,15 +73,13 @@ def _model(path: Path, task: str) -> str:
 def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
     """Yield a weighed choice, or each reply of a line; the line's metric is of all of them."""
     replies, likely = row.get("resps"), _likelihoods(row.get("resps"))
-    metrics = [each for each in _METRICS if each in row] or listed(row.get("metrics"))
-    made.right = next((record.verdict(row[each]) for each in metrics if each in row), None)
+    made.right = record.scored(
+        row, [*([each for each in _METRICS if each in row] or listed(row.get("metrics")))]
+    )
     requests = row.get("arguments")  # of each request context and continuation, in either of the two ways
-    pairs = [
-        list(each.values()) if isinstance(each, dict) else each
-        for each in (requests.values() if isinstance(requests, dict) else listed(requests))
-    ]
-    pairs = [each for each in pairs if isinstance(each, list) and len(each) > 1]
-    asked = [(str(each[0]), each[1] if isinstance(each[1], str) else "") for each in pairs]
+    requests = requests.values() if isinstance(requests, dict) else listed(requests)
+    pairs = [[*each.values()] if isinstance(each, dict) else listed(each) for each in requests]
+    asked = [(str(each[0]), each[1] if isinstance(each[1], str) else "") for each in pairs if len(each) > 1]
     if likely:
         made.said, made.question = record.weighed(likely), _choice(row, asked, len(likely))
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
@@ -84,10 +93,14 @@ def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
         return
     made.question = _open(row, asked)
     inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
+    several = isinstance(inner, list) and all(isinstance(each, str) for each in inner)
+    yield from record.runs(made, inner if several else _innermost(replies))
+
+
+def _innermost(replies: Any) -> Any:
     while isinstance(replies, list) and replies:
         replies = replies[0]
-    several = isinstance(inner, list) and all(isinstance(each, str) for each in inner)
-    yield from record.runs(made, inner if several and inner else replies)
+    return replies
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
@@ -96,7 +109,7 @@ def _open(row: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str,
     doc, target, prompt = mapping(row.get("doc")), row.get("target"), asked[0][0] if asked else ""
     short = [solved(each) for each in (target if isinstance(target, list) else [target])]
     text, options = _stem(doc, prompt), _options(doc)
-    below = record.asked_with_options(text or "") if not options else None
+    below = record.asked_with_options(text) if not options else None
     if below is not None and all(_gold(each, below[1]) is not None for each in short):
         text, options = below  # as those of BIG-bench end in their options
     known = options if options and all(_gold(each, options) is not None for each in short) else None
@@ -106,9 +119,9 @@ def _open(row: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> dict[str,
 
 def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) -> dict[str, Any] | None:
     """Return the question of options that were weighed; None where it is not known which there are."""
-    doc, target, prompt = mapping(row.get("doc")), row.get("target"), asked[0][0] if asked else ""
+    doc, prompt = mapping(row.get("doc")), asked[0][0] if asked else ""
     text, options = _stem(doc, prompt), [continued.strip() for _, continued in asked] or [*map(str, range(n))]
-    gold = _gold(target, options, by_place=True)
+    gold = _gold(row.get("target"), options, by_place=True)
     if gold is None or n != len(options) or n > len(LETTERS):
         return None
     if all(len(each) == 1 for each in options):  # letters of options that the item has, or the prompt alone
@@ -119,17 +132,15 @@ def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) ->
             text, options = shown
         else:
             text = prompt or text
-    return record.choice_cells(text, options, gold, _context(doc, text, prompt))
+    return record.question_cells(text, options, [], context=_context(doc, text, prompt), place=gold)
 
 
 def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
-    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none.
-
-    A field of another name is the question where it is the longest text of the item that the prompt shows.
-    """
+    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none."""
     texts = {str(n).casefold(): each for n, each in doc.items() if isinstance(each, str) and each.strip()}
     known = next((texts[name] for name in _STEMS if name in texts), None)
     options = {each.strip() for each in _options(doc)}
+    # a field of another name is the question where it is the longest text of the item that the prompt shows
     asked = (each for name, each in texts.items() if name not in (*CONTEXT, *_KEYS))
     shown = [each for each in asked if each.strip() in prompt and each.strip() not in options]
     return known or max(shown, key=len, default=None) or prompt or None
@@ -191,6 +202,4 @@ def _no_reply(row: Mapping[str, Any], replies: Any) -> str | None:
         return "is the likelihood of a given text, no reply"
     if weighed:
         return "has a log-likelihood that is no number"
-    while isinstance(replies, list) and replies:
-        replies = replies[0]
-    return None if isinstance(replies, str) else "has no reply"
+    return None if isinstance(_innermost(replies), str) else "has no reply"

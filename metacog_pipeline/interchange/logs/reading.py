@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import answer_files
-from metacog_pipeline.interchange.logs import helm, inspect_log, lm_eval, programs
-from metacog_pipeline.interchange.record import Sample, parsed
+from metacog_pipeline.interchange.logs import inspect_log, lm_eval, programs
+from metacog_pipeline.interchange.record import Sample, listed, parsed
 
 #: What a line of a program looks like, and what reads all of them.
 _OF_LINES = (
@@ -49,24 +49,27 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
 
 
 def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Iterator[Sample] | None:
+    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
+
     if isinstance(found.get("eval"), dict):
-        return inspect_log.read_json(path, found, trust)
-    if helm.is_helm(found):
-        return helm.read(path, found)
+        return inspect_log.read(path, found, listed(found.get("samples")), trust)
+    if programs.is_helm(found):
+        return programs.helm(path, found)
     if (results := programs.of_promptfoo(found)) is not None:
         return programs.promptfoo(path, results, found.get("config"))
     if (entries := programs.of_opencompass(found)) is not None:
         return programs.opencompass(path, entries)
-    if (rows := _batches().inlined(found)) is not None:
-        return _batches().read(path, iter(rows), rows[0])  # type: ignore[no-any-return]
+    if (rows := batches.inlined(found)) is not None:
+        return batches.read(path, iter(rows), rows[0])
     if {"evaluation_id", "evaluation_results"} <= set(found):
-        raise StudyError(
-            f"{path}: holds scores of whole tasks only; import the .jsonl of single results that belongs to it"
-        )
+        one = "import the .jsonl of single results that belongs to it"
+        raise StudyError(f"{path}: holds scores of whole tasks only; {one}")
     return None
 
 
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
+    from metacog_pipeline.interchange.logs import batches
+
     rows = _lines(path, content)
     try:
         first = next(rows)
@@ -74,11 +77,10 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return None
     read = next((read for is_row, read in _OF_LINES if is_row(first)), None)
     every = chain([first], rows)
-    return _batches().read(path, every, first) if read is None else read(path, every)
+    return batches.read(path, every, first) if read is None else read(path, every)
 
 
 def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON Lines; StudyError with its number for a line that is none."""
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -87,13 +89,6 @@ def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            raise StudyError(
-                f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
-            )
+            what = f"line {number} is no JSON object; cut off? nothing was kept; copy the file again"
+            raise StudyError(f"{path}: {what}")
         yield row
-
-
-def _batches() -> Any:
-    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
-
-    return batches
