@@ -327,10 +327,10 @@ class Importer:
     fields: tuple[str, ...]  # what a row can say: ``--map FIELD=COLUMN`` names a column for one of them
     condition: str  # of rows that name none
     # ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
-    # taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
-    # `asking.importing.ImportOptions`, which may be left out
+    # taken (`import_rules.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
+    # `import_rules.ImportOptions`, which may be left out
     read: Callable[..., Any]
-    # ``rules(benchmark)`` are the `asking.import_rules.RowRules` by which a row becomes a reply
+    # ``rules(benchmark)`` are the `import_rules.RowRules` by which a row becomes a reply
     rules: Callable[[Any], Any] | None = None
 
 

@@ -23,7 +23,6 @@ from metacog_pipeline.interchange.columns import (
     reply_text,
     shown,
 )
-from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import (
     CHECKS,
     ITEM_FIELDS,
@@ -96,7 +95,7 @@ class Answers:
                 self._by_question.setdefault(text, []).append(item)
         self._taken: dict[tuple[str, int, str, str], Sample] = {}
         self._agree = dict.fromkeys(("question", *CHECKS), 0)
-        self._confidence = Confidence(path, rules, options.scale)
+        self._confidence = table_columns.Confidence(path, rules, options.scale)
         rules.given = frozenset(fields)
 
     # --- rows ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import cell, path_of
 from metacog_pipeline.stats import confidence_fit, coverage
 from metacog_pipeline.stats._arrays import Ints
-from metacog_pipeline.stats.confidence_columns import MOST_LABELS, Column, DataError, as_text, column, roles
+from metacog_pipeline.stats.confidence_columns import MOST_LABELS, Column, DataError, as_text, roles
 from metacog_pipeline.stats.confidence_data import ConfidenceData, Given, read
 from metacog_pipeline.stats.confidence_fit import Cells, Estimates
 from metacog_pipeline.stats.counts import Counts, count_columns, read_counts
@@ -25,7 +25,6 @@ from metacog_pipeline.stats.estimate import Estimate
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "low_n", "dropped", "method", "status")
 LEVEL = "level"  # of a row of a table with subjects: subject, average or group
 _POOLED = "none"
-
 Row = tuple[Any, ...]
 Broken = tuple[tuple[int, str], ...]  # the number of each row that has no cells, and why
 
@@ -43,14 +42,7 @@ class FittedTable:
 def fit_table(
     path: Path, given: Given, seed: int = 0, *, model: bool = False, preview: bool = False
 ) -> FittedTable:
-    """Fit a file of counts or trials.
-
-    given: what is known of a table of trials; everything else is inferred.
-    seed: of resamples and posteriors.
-    model: whether to add the hierarchical model of the subjects.
-    preview: only read, and return the notes.
-    Raises StudyError for a file, column, value or combination of options that cannot be fitted, in one line.
-    """
+    """Fit a file of counts or trials; with ``model`` the hierarchical model of the subjects, with ``preview`` nothing."""
     if not path.exists():
         raise StudyError(f"{path}: there is no such file; check the path")
     file = AnswerFile(path)
@@ -58,17 +50,14 @@ def fit_table(
         if given == Given() and (sides := count_columns(file.columns)):
             return _fit_counts(file, sides)
         return _fit_trials(file, given, seed, model, preview)
-    except DataError as error:
-        raise StudyError(f"{path}: {error}") from None
     except ValueError as error:
-        raise StudyError(f"{path}: {error}; check the file") from None
+        advice = "" if isinstance(error, DataError) else "; check the file"
+        raise StudyError(f"{path}: {error}{advice}") from None
 
 
 def _fit_counts(file: AnswerFile, sides: Sequence[str]) -> FittedTable:
     ids = [name for name in file.columns if name and name not in sides]
-    by_k: dict[
-        int, list[tuple[Mapping[str, str | None], Counts]]
-    ] = {}  # rows of as many ratings are fitted together
+    by_k: dict[int, list[tuple[list[Any], Counts]]] = {}  # rows of as many ratings are fitted together
     for place, row in enumerate(file, 1):
         try:
             if row.broken is not None:
@@ -76,19 +65,17 @@ def _fit_counts(file: AnswerFile, sides: Sequence[str]) -> FittedTable:
             made = read_counts(*(row.cells.get(name) for name in sides))
         except ValueError as error:
             raise StudyError(f"{file.path} row {place}: {error}; correct it") from None
-        cells = {name: row.cells.get(name) for name in ids}
-        names = {name: None if value is None else str(value)[:200] for name, value in cells.items()}
-        by_k.setdefault(made.ratings, []).append((names, made))
+        cells = [row.cells.get(name) for name in ids]
+        key = [None if value is None else str(value)[:200] for value in cells]
+        by_k.setdefault(made.ratings, []).append((key, made))
     rows: list[Row] = []
     for pairs in by_k.values():
-        table = Counts(
-            np.vstack([each.n_s1 for _, each in pairs]), np.vstack([each.n_s2 for _, each in pairs])
-        )
-        found = confidence_fit.fit_cells(Cells(table))
+        n_s1, n_s2 = (np.vstack([getattr(each, side) for _, each in pairs]) for side in ("n_s1", "n_s2"))
+        table = Counts(n_s1, n_s2)
         right = table.hits + table.correct_rejections
-        rarer = np.minimum(right, table.n - right).tolist()
-        for (own, _), estimates, fewer in zip(pairs, found, rarer, strict=True):
-            rows += _rows([own[name] for name in ids], estimates, 0, int(fewer))
+        rarer, found = np.minimum(right, table.n - right).tolist(), confidence_fit.fit_cells(Cells(table))
+        for (key, _), estimates, fewer in zip(pairs, found, rarer, strict=True):
+            rows += _rows(key, estimates, 0, int(fewer))
     return FittedTable((*_shown(ids), *OUTPUT), tuple(rows))
 
 
@@ -114,9 +101,12 @@ def _fit_trials(file: AnswerFile, given: Given, seed: int, model: bool, preview:
     rows: list[Row] = []
     each = zip(data.cells, found, data.dropped().tolist(), confidence_fit.rarer(data), strict=True)
     for names, estimates, dropped, fewer in each:
-        key = [*(names[name] for name in ids), *["subject" for _ in levels]]
-        rows += _rows(key, estimates, dropped, fewer)
-    notes += _without_ratio(data, found)
+        rows += _rows([*names.values(), *["subject" for _ in levels]], estimates, dropped, fewer)
+    ratio = "m_ratio" if binary else "m_ratio_mafc"
+    lacking = Counter(each[ratio].status for each in found if each[ratio].value is None)
+    if lacking and not any("no answers chosen among" in reason for reason in lacking):
+        shown = "; ".join(f"{reason} ({n})" for reason, n in sorted(lacking.items()))
+        notes.append(f"no M-ratio for {lacking.total()} of {len(found)}: {shown}")
     if data.subject:
         rows += _over_subjects(data, found, None if cells is None or not model else cells.table, seed)
     return FittedTable((*_shown([*ids, *levels]), *OUTPUT), tuple(rows), tuple(notes), rejected)
@@ -126,7 +116,15 @@ def read_trials(file: AnswerFile, given: Given) -> tuple[ConfidenceData, Broken]
     """Return the trials of a file, and (number, reason) of rows that have no cells."""
     there, asked = file.columns, [*given.roles.values(), *given.by]
     pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
-    _check_names(file.path, there, [name for name in asked if not (pooled and name == _POOLED)])
+    for name in asked:
+        steps = path_of(name)
+        if (
+            name not in there
+            and not (len(steps) > 1 and steps[0] in there)
+            and not (pooled and name == _POOLED)
+        ):
+            near = f"no column {name!r}{suggestion(name, there)}"
+            raise StudyError(f"{file.path}: {near}; the columns are: {', '.join(map(repr, there))[:300]}")
     names = [name for name in there if name]
     known = {**given.roles, **({"subject": ""} if pooled else {})}
     found = roles(names, known)
@@ -146,59 +144,32 @@ def read_trials(file: AnswerFile, given: Given) -> tuple[ConfidenceData, Broken]
     return replace(data, notes=(*data.notes, *notes)), broken
 
 
-def _check_names(path: Path, there: Sequence[str], wanted: Iterable[str]) -> None:
-    """Refuse a name that is no column of the file and no path into one, with the nearest there is."""
-    for name in wanted:
-        steps = path_of(name)
-        if name not in there and not (len(steps) > 1 and steps[0] in there):
-            columns = ", ".join(map(repr, there))[:300]
-            raise StudyError(
-                f"{path}: no column {name!r}{suggestion(name, there)}; the columns are: {columns}"
-            )
-
-
-class _Codes(dict[Any, int]):
-    """Numbers the distinct values of a column in the order in which they come."""
-
-    def __missing__(self, value: Any) -> int:
-        self[value] = code = len(self)
-        return code
-
-
 def _read(file: AnswerFile, names: Sequence[str]) -> tuple[dict[str, Column], Ints, Broken]:
-    """Return the columns ``names`` of a file, the number in it of each row, and rows without cells.
-
-    Raises `StudyError` for a file that cannot be read or has no rows, and a column of objects or lists.
-    """
-    names, path = [*dict.fromkeys(names)], file.path
-    known = {name: _Codes() for name in names}
-    codes = {name: array("q") for name in names}
-    plan = [(name, len(path_of(name)) > 1, known[name], codes[name].append) for name in names]
-    lines, broken, name = array("q"), [], ""
-    try:
-        for number, cells, why in file:
-            if why is not None:
-                broken.append((number, why))
-                continue
-            lines.append(number)
-            for name, nested, own, append in plan:
-                append(own[cell(cells, name) if nested else cells.get(name)])
-    except TypeError:  # a list or an object is no key
-        raise StudyError(
-            f"{path}: column {name!r} holds objects or lists; one number or label a row is needed, of objects name a path "
-            "such as answer.confidence or answers[0]"
-        ) from None
+    """Return the columns ``names`` of a file, the number in it of each row, and rows without cells."""
+    known: dict[str, dict[str, int]] = {name: {} for name in names}  # each distinct cell is held once
+    codes, lines, broken = {name: array("q") for name in known}, array("q"), []
+    for number, cells, why in file:
+        if why is not None:
+            broken.append((number, why))
+            continue
+        lines.append(number)
+        for name, words in known.items():
+            value = cell(cells, name)
+            if isinstance(value, list | dict):
+                raise StudyError(
+                    f"{file.path}: column {name!r} holds objects or lists; one number or label a row is needed, of "
+                    "objects name a path such as answer.confidence or answers[0]"
+                )
+            codes[name].append(words.setdefault(as_text(value), len(words)))
     if not lines:
-        first = f"line {broken[0][0]}: {broken[0][1]}" if broken else "there is no row in it"
-        raise StudyError(f"{path}: cannot be read: {first}; check the file")
-    table = {}
-    for name in names:  # values that are written alike are one
-        distinct = column(name, map(as_text, known[name]))
-        table[name] = Column(name, distinct.words, distinct.code[np.array(codes[name], dtype=np.int64)])
-        if name not in file.columns and table[name].words == ("",):
-            raise StudyError(
-                f"{path}: {name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
-            )
+        raise StudyError(f"{file.path}: cannot be read: line {broken[0][0]}: {broken[0][1]}; check the file")
+    for name, words in known.items():
+        if name not in file.columns and [*words] == [""]:
+            nothing = f"{name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
+            raise StudyError(f"{file.path}: {nothing}")
+    table = {
+        name: Column(name, (*words,), np.array(codes[name], dtype=np.int64)) for name, words in known.items()
+    }
     return table, np.array(lines, dtype=np.int64), tuple(broken)
 
 
@@ -206,8 +177,7 @@ def _over_subjects(
     data: ConfidenceData, found: Sequence[Estimates], table: Counts | None, seed: int
 ) -> Iterator[Row]:
     """Yield the rows of the average over subjects and of their hierarchical model, for each combination of the others."""
-    others = [name for name in data.cells[0] if name != data.subject]
-    keys = [tuple(names[name] for name in others) for names in data.cells]
+    keys = [tuple(value for name, value in names.items() if name != data.subject) for names in data.cells]
     dropped = data.dropped()
     for key in dict.fromkeys(keys):
         own = [place for place, each in enumerate(keys) if each == key]
@@ -220,16 +190,6 @@ def _over_subjects(
             for measure, one in estimates.items():
                 few = None if one.low is None else one.n < coverage.FEWEST
                 yield (None, *key, level, measure, *_numbers(one, few, int(dropped[own].sum())))
-
-
-def _without_ratio(data: ConfidenceData, found: Sequence[Estimates]) -> list[str]:
-    """Return in one line how many cells have no M-ratio, by reason; each row has its own in ``status``."""
-    name = "m_ratio" if data.stimulus is not None else "m_ratio_mafc"
-    reasons = Counter(each[name].status for each in found if each[name].value is None)
-    if not reasons or any("no answers chosen among" in reason for reason in reasons):
-        return []
-    shown = "; ".join(f"{reason} ({n})" for reason, n in sorted(reasons.items()))
-    return [f"no M-ratio for {reasons.total()} of {len(found)}: {shown}"]
 
 
 def _shown(ids: Sequence[str]) -> list[str]:

@@ -64,8 +64,8 @@ class ImportOptions:
     benchmark: str | None = None  # of the study, which the file is about
     people: str | None = None  # the column that names human respondents, who are the models then
 
-    def report(self, lines: Sequence[str]) -> None:
-        """Show lines of the summary."""
+    def report(self, lines: Iterable[str]) -> None:
+        """Show lines of the summary; they are not made where nobody sees them."""
         for line in lines if self.show is not None else ():
             self.show(line)  # type: ignore[misc]
 

@@ -194,7 +194,7 @@ def import_questions(
     into = bound(made, name)
     construction.build(into)
     done = _done(samples, Imported(records, study=made, known=_keep(made, name, records)))
-    options.report([*_understood(done, samples, names, matched, into, condition)])
+    options.report(_understood(done, samples, names, matched, into, condition))  # every reply is read for it
     return done
 
 

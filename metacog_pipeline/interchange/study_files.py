@@ -58,7 +58,7 @@ def fitted(
                 f"{path}: the study has runs 1 to {study.study.runs}, the answers are of run {runs} too; "
                 f"set study.runs = {runs} (models that are asked will be asked as often), or give the run with --run"
             )
-        text["study"]["runs"] = runs  # type: ignore[index]
+        text["study"]["runs"] = runs
     there = set() if study is None else {each.name for each in study.models}
     for model, name in models.items():
         if name not in there:

@@ -9,34 +9,22 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import columns as named
+from metacog_pipeline.interchange import question_rows as parts_of
 from metacog_pipeline.interchange import record, table_columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import RowError, absent, correctness, only, reply_text, shown, whole
-from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from metacog_pipeline.interchange.question import LETTERS, states_confidence
-from metacog_pipeline.interchange.question_rows import (
-    CONTEXT,
-    NAMES,
-    by_label,
-    content_digest,
-    flat,
-    listed,
-    option_columns,
-    options_of,
-    right_answers,
-    texts_of,
-)
 from metacog_pipeline.interchange.record import Sample
-from metacog_pipeline.interchange.table_columns import USUAL_NAMES
+from metacog_pipeline.interchange.table_columns import USUAL_NAMES, Confidence
 from metacog_pipeline.llm.types import Completion, Status
 
 _INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
     "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
-    "context": CONTEXT,
-    "options": NAMES["options"],
+    "context": parts_of.CONTEXT,
+    "options": parts_of.NAMES["options"],
     "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
                  "actual_output", "actual", "hypothesis", "sampled"),
     "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "predicted_answer", "pred_answer"),
@@ -50,6 +38,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "dataset": ("dataset", "task"),
 }  # fmt: skip
 _REPLY = {"choice", "response"}
+_WORDS = (
+    "Na",
+    "None",
+    "none",
+    "Nil",
+    "nil",
+)  # sodium, and what is right now and then: NA, null and a dash are no key
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample]:
@@ -62,7 +57,7 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     if options.people is not None:
         mapping = {"model": options.people, **mapping}
     found = _columns(rows, mapping)
-    parts = option_columns(rows.columns) if "options" not in found else {}
+    parts = parts_of.option_columns(rows.columns) if "options" not in found else {}
     used = table_columns.used_columns({**found, **parts}, rows.columns)
     for needed in (("question", "item_id"), ("choice", "response")):
         if not {*needed} & {*found}:
@@ -109,24 +104,24 @@ class _Table:
         options, labels = self._options_of(cells, said.get("options"))
         for field in {"key", "choice"} & {*said}:
             try:
-                said[field] = by_label(said[field], labels)
+                said[field] = parts_of.by_label(said[field], labels)
             except ValueError as error:  # a 0 among labels from 1
                 raise StudyError(f"{self._path} row {made.row}: {error}; nothing was kept") from None
         name = said.get("item_id")
-        made.name = named.line_of(name) or content_digest(str(question), options)
+        made.name = named.line_of(name) or parts_of.content_digest(str(question), options)
         text, choice = self._reply(said, options, made.row)
         made.said = Completion(Status.OK, text)
         key, places = self._options.word(said.get("key")), {"choice": choice}
         if question is None:
-            made.key = None if _no_key(key, ()) else key
+            made.key = None if _says_nothing(key, _WORDS) else key
         elif self._keyed:
             places["key"] = self._hold(made, question, options, key, said)
         else:  # one of the study's, which has the key
             made.question, made.known = record.question_cells(question, options, [], read=False), True
-        texts = {*map(flat, options)}
+        texts = {*map(parts_of.flat, options)}
         for field, value in places.items() if options else ():
             place = None if value is None else whole(value)
-            if place is not None and not {flat(str(value)), str(place)} & texts:
+            if place is not None and not {parts_of.flat(str(value)), str(place)} & texts:
                 self._numbers.append((made, field, place))
         if run is None:  # no column counts the repeats: they are counted
             asked = made.question or {}
@@ -142,7 +137,7 @@ class _Table:
         correct = said.get("correct")
         right = None if absent(correct) else correctness(self._options.word(correct))
         made.right = None if right is None else bool(right)
-        answers = [] if _no_key(key, options) else self._right_answers(key, options)
+        answers = [] if _says_nothing(key, [*options, *_WORDS]) else self._right_answers(key, options)
         if not answers and right is None:
             raise RowError("has neither key nor verdict")
         context = str(said["context"]) if isinstance(said.get("context"), str) else ""
@@ -169,16 +164,16 @@ class _Table:
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._parts:
-            value = texts_of([cells.get(column) for column in self._parts.values()])
+            value = parts_of.texts_of([cells.get(column) for column in self._parts.values()])
         try:
-            return ((), ()) if absent(value) else options_of(value)
+            return ((), ()) if absent(value) else parts_of.options_of(value)
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
 
     def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
         """Return the right answers of a key: of a list of a 0 or 1 for each option the option with the 1."""
         try:
-            answers = right_answers(key)
+            answers = parts_of.right_answers(key)
         except ValueError:
             raise RowError(f"key {_parts(key, 'key', self._columns['key'])}") from None
         marks = [whole(each) for each in answers]
@@ -191,7 +186,8 @@ class _Table:
     def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, Any]:
         """Return the reply of a row, put together where it is no raw one, and the choice in it."""
         choice = self._options.word(said.get("choice"))
-        if _no_answer(choice, said.get("key"), options):
+        right = [str(each).strip().casefold() for each in parts_of.listed(said.get("key"))]
+        if _says_nothing(choice, [*options, *right]):
             if absent(said.get("response")):
                 raise RowError("has no answer")
             text, choice = reply_text(said["response"], "response"), None
@@ -230,24 +226,15 @@ class _Table:
                 sample.said = Completion(Status.OK, "\n".join([f"Answer: {LETTERS[at]}", *below]))
 
 
+def _says_nothing(value: Any, known: Sequence[Any]) -> bool:
+    """Whether a cell of a short answer says nothing; a word for nothing is an answer where it is a known one."""
+    text = str(value).strip()
+    return absent(value) or (named.missing(value) and not {text, text.casefold()} & {*map(str, known)})
+
+
 def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str:
     """Return what a cell of several parts is, and how one of them is mapped."""
     if isinstance(value, list):
         return f"is a list of {len(value)}; map one of them, as in --map {field}={column}[0]"
     names = [one_line(str(name), 40) for name in list(value)[:5]] or ["…"]
     return f"is an object with {', '.join(names)}; map a part of it, as in --map {field}={column}.{names[0]}"
-
-
-def _no_key(value: Any, options: Sequence[str]) -> bool:
-    """Whether a cell holds no right answer. Na (sodium) and none are one; NA, null and a dash are not, unless an option."""
-    words = (*options, "Na", "None", "none", "Nil", "nil")
-    return named.missing(value) and (absent(value) or str(value).strip() not in words)
-
-
-def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
-    """Whether a cell holds no answer; a word for nothing is one where it is right, or an option."""
-    if absent(value) or not named.missing(value):
-        return absent(value)
-    text = str(value).strip()
-    right = [str(each).strip().casefold() for each in listed(key) if not _no_key(each, options)]
-    return text not in options and text.casefold() not in right

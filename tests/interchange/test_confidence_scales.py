@@ -4,8 +4,8 @@ import pytest
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import RowError, parse_scale
-from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import QuestionRows
+from metacog_pipeline.interchange.table_columns import Confidence
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"

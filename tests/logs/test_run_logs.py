@@ -49,7 +49,7 @@ def test_a_run_of_helm_is_a_board_of_its_choices_scored_by_their_letters(tmp_pat
     assert (first.task, first.model) == (
         "mmlu:subject=geography,method=multiple_choice_joint", "openai/gpt-4o-2024-05-13",
     )  # fmt: skip
-    assert (first.said.latency_s, first.said.started_at.year, first.said.finish_reason) == (0.5, 2024, "stop")
+    assert first.said.started_at.year == 2024
     assert not first.said.logprobs  # zeros that stand for none
     assert (first.question["options"], first.question["answer"]) == (["Lyon", "Paris"], "B")
     assert done.kept == 4

@@ -28,6 +28,7 @@ _ZSTD, _HEAD = 93, 30  # a packing that Python's zipfile does not know; bytes of
 _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _NO_MODEL = "none/none"  # of a task whose solver names its models itself
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
+_SETTINGS = ("temperature", "seed", "top_p", "max_tokens")
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
@@ -97,9 +98,7 @@ def read(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str] = (
     task = one_line(str(about.get("task") or path.stem), 80)
     model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
     config = mapping(about.get("model_generate_config")) | mapping(at(header, "plan", "config"))
-    settings = {
-        name: config[name] for name in ("temperature", "seed", "top_p", "max_tokens") if name in config
-    }
+    settings: dict[str, Any] = {name: config[name] for name in _SETTINGS if name in config}
     settings |= {"log": str(about.get("eval_id") or path.name), "created": str(about.get("created") or "")}
     scorers = objects(about.get("scorers"))
     compares, there = (

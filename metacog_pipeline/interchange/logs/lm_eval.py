@@ -39,11 +39,6 @@ _LONG = 40  # characters of a field of the item from which it is a passage where
 _LARGEST = 64 * 2**20  # bytes of a file of results that is read for the model's name
 
 
-def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a sample of lm-eval."""
-    return {"doc_id", "doc", "resps"} <= set(row)
-
-
 def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the samples; a reply that several filters read is in several lines and is one answer."""
     named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))

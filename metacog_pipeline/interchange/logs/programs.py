@@ -32,11 +32,6 @@ _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_ca
 
 
 # --- Every Eval Ever: a line for each item -----------------------------------------------------------------------------
-def is_every_eval(row: Mapping[str, Any]) -> bool:
-    """Whether a line is a result of one item."""
-    return {"evaluation_id", "sample_id", "evaluation"} <= set(row)
-
-
 def every_eval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the results; several of one item by one model are its runs."""
     counted = Counter[tuple[str, ...]]()
@@ -54,12 +49,8 @@ def every_eval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
             why = f"ended with an error: {str(row['error'])[:80]}" if row.get("error") else "has no reply"
             yield replace(made, why=why)
             continue
-        latency = (amount(at(row, "performance", "latency_ms")) or 0.0) / 1000
-        reported = {
-            "model_reported": made.model or None,
-            "usage": record.usage(row.get("token_usage"), *_COUNTS),
-        }
-        made.said = replace(OK, text=text, latency_s=latency, **reported)
+        usage = record.usage(row.get("token_usage"), *_COUNTS)
+        made.said = replace(OK, text=text, model_reported=made.model or None, usage=usage)
         asked = mapping(row.get("input"))
         made.question = question_cells(asked.get("raw"), asked.get("choices"), asked.get("reference"))
         made.right = record.verdict(at(row, "evaluation", "is_correct"))
@@ -69,18 +60,6 @@ def every_eval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
 
 
 # --- promptfoo: a test asked again of the same provider is a run more --------------------------------------------------
-def is_promptfoo(row: Mapping[str, Any]) -> bool:
-    """Whether an object is the result of one test."""
-    return {"promptIdx", "provider", "vars"} <= set(row) and ("response" in row or "error" in row)
-
-
-def of_promptfoo(found: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the results of a file of promptfoo; None where it is of another program."""
-    inner = found.get("results")
-    rows = objects(inner.get("results") if isinstance(inner, dict) else inner)
-    return rows if rows and is_promptfoo(rows[0]) else None
-
-
 def promptfoo(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iterator[Sample]:
     """Yield the results of ``promptfoo eval -o``."""
     task = one_line(str(at(config, "description") or path.name.partition(".json")[0]), 80)
@@ -125,17 +104,12 @@ def _test(row: Mapping[str, Any], made: Sample, stem: str, context: str) -> Samp
 
 
 # --- oaieval of OpenAI Evals: an event a line, several of them about one question --------------------------------------
-def is_oaieval(row: Mapping[str, Any]) -> bool:
-    """Whether a line opens what ``oaieval`` records."""
-    return "eval_name" in mapping(row.get("spec"))
-
-
 def oaieval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the replies; several to one question are runs, which the log does not score one by one."""
     spec: dict[str, Any] = {}
     asked: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
-        if is_oaieval(row):
+        if at(row, "spec", "eval_name"):
             spec = row["spec"]
         elif row.get("sample_id") is not None:  # of each kind the first: a judge is asked later
             asked.setdefault(str(row["sample_id"]), {}).setdefault(str(row.get("type")), row)
@@ -159,19 +133,10 @@ def oaieval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
 
 
 # --- OpenCompass: an entry for each item, by number --------------------------------------------------------------------
-def of_opencompass(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the entries of a file of predictions or of details by number; None where it is of another program."""
-    inner = found.get("details") if isinstance(found.get("details"), dict) else found
-    rows = {name: each for name, each in mapping(inner).items() if str(name).isdecimal()}
-    first = next(iter(rows.values()), None)
-    asks = isinstance(first, dict) and isinstance(first.get("origin_prompt", first.get("prompt")), str | list)
-    return rows if asks and len(rows) >= len(mapping(inner)) - 1 else None
-
-
-def opencompass(path: Path, rows: Mapping[str, Any]) -> Iterator[Sample]:
+def opencompass(path: Path, rows: Mapping[str, dict[str, Any]]) -> Iterator[Sample]:
     """Yield the entries; several predictions of one are runs."""
     model, task = path.resolve().parent.name, path.name.partition(".json")[0]
-    for name, row in ((str(name), mapping(each)) for name, each in rows.items()):
+    for name, row in rows.items():
         prompt = record.last_asked(row.get("origin_prompt", row.get("prompt")))
         gold = row.get("gold", row.get("answer", row.get("references")))
         answers = [each for each in (gold if isinstance(gold, list) else [gold]) if each is not None]
@@ -201,11 +166,6 @@ _LIGHTEVAL = (
     "pem",
     "qem",
 )
-
-
-def is_lighteval(names: Iterable[str]) -> bool:
-    """Whether a Parquet file has the columns of either generation of lighteval's details."""
-    return {"doc", "model_response"} <= {*names} or {"full_prompt", "predictions", "choices"} <= {*names}
 
 
 def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]:
@@ -251,11 +211,6 @@ _HELM = (
     "chain_of_thought_correctness",
 )  # fmt: skip
 _SETTINGS = ("temperature", "max_tokens", "method", "max_train_instances")
-
-
-def is_helm(found: Mapping[str, Any]) -> bool:
-    """Whether a JSON object holds the requests of a run of HELM."""
-    return isinstance(found.get("adapter_spec"), dict) and isinstance(found.get("request_states"), list)
 
 
 def helm(path: Path, found: Mapping[str, Any]) -> Iterator[Sample]:
@@ -305,19 +260,17 @@ def _text(value: Any) -> str | None:
 
 
 def _completion(reply: Mapping[str, Any], result: Mapping[str, Any], model: str) -> Completion:
-    began, reason = amount(result.get("request_datetime")), at(reply, "finish_reason", "reason")
     tokens: list[Any] = []
     for each in objects(reply.get("tokens")):
         top = [{"token": token, "logprob": n} for token, n in mapping(each.get("top_logprobs")).items()]
         tokens.append({"token": each.get("text"), "logprob": each.get("logprob"), "top_logprobs": top})
     # without alternatives the provider gives none: HELM writes 0 then
     known = any(len(each["top_logprobs"]) > 1 for each in tokens)
-    return replace(
-        OK, text=str(reply.get("text") or ""), model_reported=model or None, reasoning_text=_text(reply.get("thinking")),
-        latency_s=amount(result.get("request_time")) or 0.0, finish_reason=str(reason) if reason else None,
-        logprobs=values.token_logprobs(tokens) if known else (),
-        started_at=datetime.fromtimestamp(began, UTC) if began is not None and began < 4e9 else None,
-    )  # fmt: skip
+    logprobs = values.token_logprobs(tokens) if known else ()
+    began = amount(result.get("request_datetime"))
+    date = datetime.fromtimestamp(began, UTC) if began is not None and began < 4e9 else None
+    said = str(reply.get("text") or "")
+    return replace(OK, text=said, model_reported=model or None, logprobs=logprobs, started_at=date)
 
 
 def _verdicts(path: Path) -> dict[tuple[str, int], bool]:

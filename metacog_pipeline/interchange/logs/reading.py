@@ -14,15 +14,12 @@ import pyarrow.parquet as pq
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import answer_files
 from metacog_pipeline.interchange.logs import inspect_log, lm_eval, programs
-from metacog_pipeline.interchange.record import Sample, listed, parsed
+from metacog_pipeline.interchange.record import Sample, at, listed, mapping, objects, parsed
 
-#: What a line of a program looks like, and what reads all of them.
-_OF_LINES = (
-    (lm_eval.is_row, lm_eval.read),
-    (programs.is_every_eval, programs.every_eval),
-    (programs.is_oaieval, programs.oaieval),
-    (programs.is_promptfoo, programs.promptfoo),
-)
+_LIGHTEVAL = (
+    {"doc", "model_response"},
+    {"full_prompt", "predictions", "choices"},
+)  # columns of its two generations
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
@@ -35,7 +32,8 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
         return inspect_log.read_eval(path, trust)
     try:
         kind = answer_files.kind_of(path) if path.is_file() else ""
-        if kind == ".parquet" and programs.is_lighteval(pq.read_schema(path).names):
+        names = {*pq.read_schema(path).names} if kind == ".parquet" else set()
+        if any(each <= names for each in _LIGHTEVAL):
             return programs.lighteval(path, (row.cells for row in answer_files.AnswerFile(path)))
     except (StudyError, OSError, ValueError, pa.ArrowException):  # read as a table, which names what is wrong
         return None
@@ -53,18 +51,28 @@ def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Itera
 
     if isinstance(found.get("eval"), dict):
         return inspect_log.read(path, found, listed(found.get("samples")), trust)
-    if programs.is_helm(found):
+    if isinstance(found.get("adapter_spec"), dict) and isinstance(found.get("request_states"), list):
         return programs.helm(path, found)
-    if (results := programs.of_promptfoo(found)) is not None:
-        return programs.promptfoo(path, results, found.get("config"))
-    if (entries := programs.of_opencompass(found)) is not None:
-        return programs.opencompass(path, entries)
+    inner = found.get("results")
+    tests = objects(inner.get("results") if isinstance(inner, dict) else inner)
+    if tests and _is_promptfoo(tests[0]):
+        return programs.promptfoo(path, tests, found.get("config"))
+    entries = found["details"] if isinstance(found.get("details"), dict) else found
+    numbered = {str(name): mapping(each) for name, each in entries.items() if str(name).isdecimal()}
+    first = next(iter(numbered.values()), {})
+    asks = isinstance(first.get("origin_prompt", first.get("prompt")), str | list)
+    if asks and len(numbered) >= len(entries) - 1:  # details have the name of their type beside them
+        return programs.opencompass(path, numbered)
     if (rows := batches.inlined(found)) is not None:
         return batches.read(path, iter(rows), rows[0])
     if {"evaluation_id", "evaluation_results"} <= set(found):
         one = "import the .jsonl of single results that belongs to it"
         raise StudyError(f"{path}: holds scores of whole tasks only; {one}")
     return None
+
+
+def _is_promptfoo(row: dict[str, Any]) -> bool:
+    return {"promptIdx", "provider", "vars"} <= {*row} and ("response" in row or "error" in row)
 
 
 def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
@@ -75,9 +83,14 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         first = next(rows)
     except (StopIteration, StudyError):  # read as a table, which names what is wrong
         return None
-    read = next((read for is_row, read in _OF_LINES if is_row(first)), None)
     every = chain([first], rows)
-    return batches.read(path, every, first) if read is None else read(path, every)
+    if {"doc_id", "doc", "resps"} <= {*first}:
+        return lm_eval.read(path, every)
+    if {"evaluation_id", "sample_id", "evaluation"} <= {*first}:
+        return programs.every_eval(path, every)
+    if at(first, "spec", "eval_name") is not None:
+        return programs.oaieval(path, every)
+    return programs.promptfoo(path, every) if _is_promptfoo(first) else batches.read(path, every, first)
 
 
 def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
