@@ -1,4 +1,4 @@
-"""How rows of a table become replies to a benchmark's items, what an import is told, and what it gives back."""
+"""How rows of a table become replies to a benchmark's items, what an import takes and what it gives back."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ImportOptions:
     people: str | None = None  # the column that names human respondents, who are the models then
 
     def report(self, lines: Iterable[str]) -> None:
-        """Show lines of the summary; they are not made where nobody sees them."""
+        """Show lines of the summary; they are not computed where none is shown."""
         for line in lines if self.show is not None else ():
             self.show(line)  # type: ignore[misc]
 

@@ -62,13 +62,11 @@ def take(
         return import_questions(file, study_path, found, options, condition)
     into = benchmark_of(study, name)
     importer: Any = into.importer
+    rules, usual = importer.rules, condition or importer.condition
     if logged is None:
-        done: Imported = importer.read(
-            into, file, options.model, options.run, pairs, condition or importer.condition, options
-        )
-        return done
-    rules = _built(importer.rules, into)
-    return _import_items(file, rules, *answers.of_log(file, rules, [*logged], options), study, options)
+        return import_table(rules, into, file, options.model, options.run, pairs, usual, options)
+    built = _built(rules, into)
+    return _import_items(file, built, *answers.of_log(file, built, [*logged], options), study, options)
 
 
 def own_questions() -> str:
@@ -143,10 +141,7 @@ def read_respondents(
 ) -> Imported:
     """Return the answers of each person that the column ``options.people`` names, the model of their records."""
     usual, summary = condition or benchmark.importer.condition, list[str]()
-    try:
-        rules = _built(benchmark.importer.rules, benchmark)
-    except SourceError as error:
-        raise StudyError(str(error)) from None
+    rules = _built(benchmark.importer.rules, benchmark)
     if not type(benchmark.settings).takes_questions:
         samples, summary = answers.of_table(file, rules, pairs, usual, options)
     else:
@@ -162,7 +157,10 @@ def read_respondents(
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
     """Return the rules of a benchmark's rows, with its items built where they are stale."""
     benchmark.context.study.prepare()
-    construction.build(benchmark)
+    try:
+        construction.build(benchmark)
+    except SourceError as error:
+        raise StudyError(str(error)) from None
     return rules(benchmark)
 
 
@@ -232,14 +230,12 @@ def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
     """Return the samples that can be kept; StudyError with the reason of the first where none can."""
     if usable := [each for each in samples if each.why is None]:
         return usable
-    of, first = "samples", ""
-    if samples:
-        row = samples[0].row
-        of, name = ("rows", f"row {row}") if row else ("samples", f"sample {samples[0].name}")
-        first = f": {name}: {samples[0].why}"
+    first = samples[0] if samples else Sample("", "", "")
+    of, name = ("rows", f"row {first.row}") if first.row else ("samples", f"sample {first.name}")
+    why = f": {name}: {first.why}" if samples else ""
     asks = any("no item is called" in str(each.why) for each in samples)
     study = "; name the study that asks its questions with --study" if asks else ""
-    raise StudyError(f"{path}: none of its {len(samples)} {of} can be used{first}; nothing was kept{study}")
+    raise StudyError(f"{path}: none of its {len(samples)} {of} can be used{why}; nothing was kept{study}")
 
 
 def _models(
@@ -353,9 +349,8 @@ def _refuse_others(
                 'answers asked here; name one with provider = "replay"'
             )
         folder = Partition(study, benchmark, known[model], run).folder
-        there = {(each.item_id, each.condition, each.step): each.text for each in kept_records(folder)}
-        said = ((each, there.get((each.item_id, each.condition, each.step), each.text)) for each in own)
-        other = [each.item_id for each, before in said if each.text != before]
+        there = {_call(each): each.text for each in kept_records(folder)}
+        other = [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
         if other and "run" not in trust:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
@@ -364,13 +359,16 @@ def _refuse_others(
             )
 
 
+def _call(record: Record) -> tuple[str, str, str]:
+    return record.item_id, record.condition, record.step
+
+
 def _keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
     """Keep the answers that are not there yet; return how many were there."""
     known = 0
     for (model, run), own in by_partition(records).items():
         folder = Partition(study, benchmark, study.model(model), run).folder
-        there = {(each.item_id, each.condition, each.step): each.answer_id for each in kept_records(folder)}
-        standing = {*there.values()}
+        standing = {each.answer_id for each in {_call(each): each for each in kept_records(folder)}.values()}
         fresh = [each for each in own if each.answer_id not in standing]
         keep_whole(folder, fresh)
         known += len(own) - len(fresh)
@@ -383,10 +381,10 @@ def _understood(
     condition: str,
 ) -> Iterator[str]:  # fmt: skip
     """Yield how a log was understood, each decision in one line."""
-    runs = sorted({each.run for each in samples if each.why is None})
+    runs = [each.run for each in samples if each.why is None]
     models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
     about = f"as answers to {into.name} {condition}"
-    yield f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, {about}"
+    yield f"{len(samples)} samples of {models}, runs {min(runs)} to {max(runs)}, {about}"
     found = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
     if matched.repeats:
         found += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
@@ -394,10 +392,10 @@ def _understood(
         found += f"; {matched.reordered} show its options in another order: each is read in its own"
     yield found
     lost = sum(each.what == NOT_KEPT for each in done.rejected)
-    counted = (
-        (done.kept, "kept"), (done.known, "known before"), (done.same, "the same once more"), (lost, "not kept"),
-    )  # fmt: skip
-    yield f"{done.rows} rows: {', '.join(f'{n} {what}' for n, what in counted if n or 'kept' in what)}"
+    more = f"{done.known} known before, " * (done.known > 0) + f"{done.same} the same once more, " * (
+        done.same > 0
+    )
+    yield f"{done.rows} rows: {done.kept} kept, {more}{lost} not kept"
     reasons = Counter((what, why) for _, what, why in done.rejected)
     for (what, why), n in reasons.most_common(_REASONS):
         yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"

@@ -81,11 +81,8 @@ def inspect_log(folder: Path, found: list[Asked], form: str) -> Path:
         if each.status == "taken back":
             sample["invalidation"] = {"reason": "wrong key"}
         samples.append(sample)
-    header = {
-        "version": 2,
-        "status": "success",
-        "eval": {"task": "things", "model": "org/m", "scorers": [{"name": "choice"}]},
-    }
+    about = {"task": "things", "model": "org/m", "scorers": [{"name": "choice"}]}
+    header = {"version": 2, "status": "success", "eval": about}
     if form == "json":
         path = folder / "log.json"
         path.write_text(json.dumps({**header, "samples": samples}))
@@ -130,15 +127,8 @@ def lighteval(folder: Path, found: list[Asked], form: str) -> Path:
             doc = {"query": query, "choices": choices, "gold_index": [each.key]}
             made.append({"doc": doc, "metric": score, "model_response": {"text": texts}})
         else:
-            made.append(
-                {
-                    "full_prompt": query,
-                    "choices": choices,
-                    "gold_index": each.key,
-                    "predictions": texts,
-                    "metrics": score,
-                }
-            )
+            row = {"full_prompt": query, "choices": choices, "gold_index": each.key}
+            made.append({**row, "predictions": texts, "metrics": score})
     path = folder / "details_things_2025-01-01T00-00-00.parquet"
     pl.DataFrame(made).write_parquet(path)
     return path
@@ -148,10 +138,8 @@ def helm(folder: Path, found: list[Asked], form: str) -> Path:
     """Return the requests of a run of HELM, with the scores in the same folder."""
     states, scores = [], []
     for place, each in enumerate(found):
-        references = [
-            {"output": {"text": text}, "tags": ["correct"] * (n == each.key)}
-            for n, text in enumerate(each.options)
-        ]
+        options = enumerate(each.options)
+        references = [{"output": {"text": x}, "tags": ["correct"] * (n == each.key)} for n, x in options]
         done = {"success": True, "completions": [{"text": each.reply}]}
         states.append({
             "instance": {"input": {"text": each.question}, "references": references, "id": f"id{place}"},
@@ -206,9 +194,8 @@ def oaieval(folder: Path, found: list[Asked], form: str) -> Path:
             made.append({**base, "type": "error", "data": {"message": "late"}})
             continue
         made.append({**base, "type": "sampling", "data": {"prompt": each.question, "sampled": [each.reply]}})
-        made.append(
-            {**base, "type": "match", "data": {"correct": each.right, "expected": each.options[each.key]}}
-        )
+        match = {"correct": each.right, "expected": each.options[each.key]}
+        made.append({**base, "type": "match", "data": match})
     return jsonl(folder / "things.jsonl", made)
 
 
@@ -228,24 +215,18 @@ def every_eval(folder: Path, found: list[Asked], form: str) -> Path:
 
 def batch(folder: Path, found: list[Asked], form: str) -> Path:
     """Return the results of a batch: what is asked is named by its id."""
-    return jsonl(
-        folder / "batch.jsonl", [_BATCHES[form](f"q{each.number}", each) for each in found if each.run == 1]
-    )
+    results = [_BATCHES[form](f"q{each.number}", each) for each in found if each.run == 1]
+    return jsonl(folder / "batch.jsonl", results)
 
 
 def _openai(name: str, each: Asked) -> dict[str, Any]:
     end = {"cut": "length", "refused": "content_filter"}.get(each.status, "stop")
-    body = {
-        "model": "m-1",
-        "choices": [{"index": 0, "message": {"content": each.reply}, "finish_reason": end}],
-    }
+    body = {"model": "m-1", "choices": [{"message": {"content": each.reply}, "finish_reason": end}]}
     if each.status == "expired":
         return {"custom_id": name, "response": None, "error": {"code": "batch_expired"}}
     if each.status == "error":
-        return {
-            "custom_id": name,
-            "response": {"status_code": 429, "body": {"error": {"code": "rate_limit"}}},
-        }
+        late = {"status_code": 429, "body": {"error": {"code": "rate_limit"}}}
+        return {"custom_id": name, "response": late}
     return {"custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
 
 
@@ -265,9 +246,7 @@ def _gemini(name: str, each: Asked) -> dict[str, Any]:
     said = {"candidates": [{"finishReason": end, "content": parts}], "modelVersion": "m-1"}
     if each.status in ("error", "expired"):
         return {"key": name, "error": {"code": 13, "message": "internal"}}
-    return (
-        {"metadata": {"key": name}, "response": said} if each.number % 2 else {"key": name, "response": said}
-    )
+    return {**({"metadata": {"key": name}} if each.number % 2 else {"key": name}), "response": said}
 
 
 _BATCHES = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}

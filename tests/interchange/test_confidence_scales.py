@@ -9,6 +9,7 @@ from metacog_pipeline.interchange.table_columns import Confidence
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"
+SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
 
 
 def imported(tmp_path, values, scale=None):
@@ -18,69 +19,35 @@ def imported(tmp_path, values, scale=None):
     found.check()
 
 
-SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
-
-
-@every(
-    "values",
-    [
-        SIGNS,
-        ["85%", "0.85"],
-        ["85%"] * 200 + ["0.85"],
-        ["85.5%", "91.5 %", "0.85"],
-        ["85％", "0.85"],
-        ["0.5%", "0.5"],
-    ],
-)
+@every("values", [
+    SIGNS, ["85%", "0.85"], ["85%"] * 200 + ["0.85"], ["85.5%", "91.5 %", "0.85"], ["85％", "0.85"], ["0.5%", "0.5"],
+])  # fmt: skip
 def test_a_sign_of_percent_beside_a_bare_share_is_refused_at_any_size(tmp_path, values):
     with pytest.raises(StudyError, match=MIXED):
         imported(tmp_path, values)
 
 
-@every(
-    "values",
-    [
-        ["90"] * 300 + ["0.85"] * 10,
-        ["90"] * 300 + ["0.85"],
-        ["90", "85.0", "0.85"],
-        ["85", "0.85"],
-        ["0.85", "0.9"] * 20 + ["85"],
-        [str(each) for each in range(2, 101)] + ["0.4"],
-        ["100", "0.999", "99"] * 5,
-    ],
-)
+@every("values", [
+    ["90"] * 300 + ["0.85"] * 10, ["90"] * 300 + ["0.85"], ["90", "85.0", "0.85"], ["85", "0.85"],
+    ["0.85", "0.9"] * 20 + ["85"], [str(each) for each in range(2, 101)] + ["0.4"], ["100", "0.999", "99"] * 5,
+])  # fmt: skip
 def test_a_share_among_whole_numbers_is_refused_at_any_size(tmp_path, values):
     with pytest.raises(StudyError, match=rf"between 0 and 1 and .* above: {MIXED}"):
         imported(tmp_path, values)
 
 
-@every(
-    "values",
-    [
-        ["85%", "0.5%", "90%"],
-        ["85%", "0.5%", "0.1%", "90%"] * 5,
-        ["37.4", "0.7", "88.2", "55.0", "0.2", "12.1"] * 3,
-        ["85", "99.5", "0.5", "90"] * 5,
-        ["85", "90", "0", "1", "100"] * 3,
-        ["85", "90", "70"],
-    ],
-)
+@every("values", [
+    ["85%", "0.5%", "90%"], ["85%", "0.5%", "0.1%", "90%"] * 5, ["37.4", "0.7", "88.2", "55.0", "0.2", "12.1"] * 3,
+    ["85", "99.5", "0.5", "90"] * 5, ["85", "90", "0", "1", "100"] * 3, ["85", "90", "70"], ["85%", "90", "1"],
+])  # fmt: skip
 def test_half_a_per_cent_where_all_are_in_per_cent_or_have_places_is_kept(tmp_path, values):
     imported(tmp_path, values)
 
 
-def test_a_sign_of_percent_beside_whole_numbers_is_imported(tmp_path):
-    imported(tmp_path, ["85%", "90", "1"])
-
-
-def test_a_declared_scale_takes_a_few_shares_as_they_stand_and_not_many(tmp_path):
-    imported(tmp_path, ["90"] * 300 + ["0.85"] * 10, "0..100")
-    imported(tmp_path, ["90", "0.5", "85"], "0..100")
+def test_a_declared_scale_is_that_of_bare_shares_and_takes_a_few_as_they_stand(tmp_path):
+    for values in (["90"] * 300 + ["0.85"] * 10, ["90", "0.5", "85"], SIGNS):
+        imported(tmp_path, values, "0..100")
     with pytest.raises(StudyError, match=f"{MIXED}; put all on one(;|$)"):
         imported(tmp_path, ["90", "0.85"] * 10, "0..100")
-
-
-def test_a_declared_scale_is_that_of_bare_shares_beside_signs(tmp_path):
-    imported(tmp_path, SIGNS, "0..100")
     with pytest.raises(RowError, match=r"outside 0\.\.1"):
         imported(tmp_path, SIGNS, "0..1")

@@ -19,10 +19,8 @@ Entries = dict[str, Any]
 def entries_of(path):
     """Return every entry of an ``.eval`` file as JSON."""
     with zipfile.ZipFile(path) as archive:
-        return {
-            each.filename: json.loads(inspect_log.unpacked(path, archive, each))
-            for each in archive.infolist()
-        }
+        found = archive.infolist()
+        return {each.filename: json.loads(inspect_log.unpacked(path, archive, each)) for each in found}
 
 
 def lines(path, *rows):

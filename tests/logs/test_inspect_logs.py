@@ -87,17 +87,6 @@ def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     assert len(bound(load_study(take(SMALL).study.path), "questions").items) == 8
 
 
-def test_a_known_id_with_another_question_is_another_item(take, changed):
-    shown: list[str] = []
-    take(SMALL)
-    done = take(
-        changed(lambda each: each.update(input=each["input"] + " Think first."), as_third), show=shown.append
-    )
-    items = [item.item_id for item in bound(done.study, "questions").items]
-    assert len(items) == 16 and sum(name.startswith("general/g0~") for name in items) == 1
-    assert "questions found by new, another question under a known id: 8" in shown[1]
-
-
 def test_two_models_under_one_name_are_refused(take, tmp_path, changed):
     path = changed(lambda each: each["output"].update(model=f"snapshot-{each['epoch']}"))
     refused(take, tmp_path, path, r"under the name mockllm/small answered 2 models: snapshot-1 \(8\)")
@@ -184,17 +173,6 @@ def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, a
     assert done.kept == 16 and "questions" not in done.study.benchmarks
     counted = {each.item_id: each.input_tokens for each in records}
     assert counted == {item_id: 100 + at for at, item_id in enumerate(another)}
-
-
-def test_a_log_that_another_benchmark_refuses_leaves_the_study_as_it_was(take, another, changed, tmp_path):
-    texts = {item.item_id: item for item in bound(load_study(tmp_path / "study.toml"), "metamedqa").items}
-
-    def asked(each: Any) -> None:
-        at = int(each["id"][1:])
-        shifted = texts[another[(at + (each["epoch"] == 2)) % 8]]
-        each.update(id=another[at], input=shifted.question, choices=None)
-
-    refused(take, tmp_path, changed(asked), "nothing was kept", benchmark="metamedqa")
 
 
 def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(take, changed):

@@ -1,28 +1,25 @@
-"""Logs that name no question, measure no reply, have units in their keys, or say an answer twice."""
+"""Logs and tables that name no question, measure no reply, say an answer twice, or hold something else than usual."""
 
 import copy
+import math
 
 import pytest
 
-from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import tables
 from metacog_pipeline.interchange.import_rules import ImportOptions
+from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
 from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written
+from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
+from tests.tables import every
 
 
 # --- lm-eval ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"resps": [[["-0.5", "True"]]], "perplexity": -0.5, "acc": 1},
-        {"resps": [[["-0.5", False]]], "acc": 0},
-        {"resps": [["-50.5"]], "word_perplexity": [-50.5, 10]},
-    ],
-)
+@every("more", [
+    {"resps": [[["-0.5", "True"]]], "perplexity": -0.5, "acc": 1}, {"resps": [[["-0.5", False]]], "acc": 0},
+    {"resps": [["-50.5"]], "word_perplexity": [-50.5, 10]},
+])  # fmt: skip
 def test_the_likelihood_of_a_text_is_no_reply(tmp_path, more):
     row = {"doc_id": 0, "doc": {"question": "It is"}, "target": " word", "arguments": [["It is", " word"]]}
-    path = lines(tmp_path / "samples_lambada.jsonl", {**row, "filter": "none", **more})
-    (only,) = samples(path)
+    (only,) = samples(lines(tmp_path / "samples_lambada.jsonl", {**row, "filter": "none", **more}))
     assert only.why == "is the likelihood of a given text, no reply"
 
 
@@ -34,20 +31,47 @@ def test_the_verdict_of_a_task_of_its_own_metric_counts(tmp_path):
     assert only.right is False and only.question is not None and only.question["kind"] == "graded"
 
 
+def weighed(path, *likely):
+    """Return the sample of a line of lm-eval that weighs four options."""
+    asked = [["Q3?\nAnswer:", f" {letter}"] for letter in "ABCD"]
+    doc = {"question": "Q3?", "choices": ["a", "b", "c", "d"]}
+    row = {"doc_id": 3, "doc": doc, "target": 1, "arguments": asked, "acc": 1.0}
+    (only,) = samples(
+        lines(path / "samples_t.jsonl", {**row, "resps": [[[each, "False"]] for each in likely]})
+    )
+    return only
+
+
+def test_an_option_of_no_likelihood_is_not_chosen_and_the_others_share_the_chance(tmp_path):
+    found = weighed(tmp_path, "-inf", "-1", "-2", "-3")
+    assert (found.why, found.said.text) == (None, "B")
+    [token] = found.said.logprobs
+    assert [letter for letter, _ in token.top] == ["B", "C", "D"]
+    assert math.fsum(math.exp(each) for _, each in token.top) == pytest.approx(1)
+    assert decode_logprobs(encode_logprobs(found.said.logprobs))
+
+
+@every("likely", [("nan", "-1", "-2", "-3"), ("-inf",) * 4, ("inf", "-1", "-2", "-3")])
+def test_likelihoods_that_are_no_numbers_are_no_reply(tmp_path, likely):
+    assert weighed(tmp_path, *likely).why == "has a log-likelihood that is no number"
+
+
 # --- batches ----------------------------------------------------------------------------------------------------------
 def test_an_answer_of_the_responses_api_is_read_as_one_of_chat(tmp_path):
     said = {"type": "message", "content": [{"type": "output_text", "text": "Answer: B"}]}
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
     body = {"object": "response", "status": "completed", "model": "m", "output": [thought, said],
             "usage": {"input_tokens": 9, "output_tokens": 4}}  # fmt: skip
-    rows = [body, {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}]
+    late = {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    call = {**body, "output": [{"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}]}
     answers = [
-        {"custom_id": f"q{n}", "response": {"status_code": 200, "body": row}} for n, row in enumerate(rows)
+        {"custom_id": f"q{n}", "response": {"status_code": 200, "body": row}, "error": None}
+        for n, row in enumerate((body, late, call))
     ]
-    whole, cut = samples(lines(tmp_path / "batch.jsonl", *answers))
+    whole, cut, called = samples(lines(tmp_path / "batch.jsonl", *answers))
     assert (whole.said.text, whole.said.reasoning_text, whole.said.status.value) == ("Answer: B", "Hm.", "ok")
     assert (whole.said.usage.input_tokens, whole.said.usage.output_tokens) == (9, 4)
-    assert cut.said.status.value == "truncated"
+    assert cut.said.status.value == "truncated" and called.unscored == "calls a tool"
 
 
 # --- inspect_ai -------------------------------------------------------------------------------------------------------
@@ -59,10 +83,19 @@ def test_a_task_without_a_model_has_that_of_its_answers(changed):
     assert {each.model for each in samples(path)} == {"openai/gpt-5-mini"}
 
 
+def test_the_scorer_that_compares_answers_gives_the_verdict(changed):
+    scores = {"response_length": {"value": 0}, "match": {"value": "C"}}
+    scorers = [{"name": "response_length"}, {"name": "inspect_ai/match"}]
+    path = changed(
+        lambda each: each.update(choices=None, target="5", scores=scores),
+        lambda header: header["eval"].update(scorers=scorers),
+    )
+    assert {(each.right, *each.question["answers"]) for each in samples(path)} == {(True, "5")}
+
+
 def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_path, take):
     entries = entries_of(FIXTURES / "small.eval")
-    name = next(each for each in entries if each.startswith("samples/"))
-    twice = copy.deepcopy(entries[name])
+    twice = copy.deepcopy(next(each for name, each in entries.items() if name.startswith("samples/")))
     twice["output"]["completion"] = "ANSWER: B\nConfidence: 1%"
     path = written(tmp_path / "twice.eval", {**entries, "samples/zz_epoch_1.json": twice})
     first, again = take(path), take(path)
@@ -70,33 +103,23 @@ def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_
     assert [each[2] for each in first.rejected] == ["is given twice in one run; the first one counts"]
 
 
-# --- keys with units, confidence with words ----------------------------------------------------------------------------
-def table(path, confidences, key="{n} km", reply="{n} km"):
-    return lines(
-        path,
-        *(
-            {"id": f"q{n}", "question": f"How far is town {n}?", "answer": key.format(n=n), "model": "m",
-             "reply": reply.format(n=n), "confidence": each}
-            for n, each in enumerate(confidences, start=10)
-        ),
-    )  # fmt: skip
+# --- tables whose options are numbers ----------------------------------------------------------------------------------
+def numbered(tmp_path, key, prediction, n=8):
+    made = rows(n, models=("one",))
+    for place, row in enumerate(made):
+        row.pop("correct")
+        row["answer"], row["prediction"] = key(place % 4), prediction(place % 4)
+    return table(tmp_path / "own.csv", made)
 
 
-def rows_of(path):
-    found = tables.read(path, (), ImportOptions())
-    assert found is not None
-    return found
+def test_options_counted_in_two_ways_are_refused(tmp_path):
+    path = numbered(tmp_path, lambda n: n, lambda n: n + 1)
+    refused("options are counted from 0 and from 1; nothing was kept", path)
 
 
-def test_a_confidence_in_words_is_refused_with_the_way_out(tmp_path):
-    said = [f"{n}/5" for n in (1, 2, 3, 4, 5) * 3]
-    with pytest.raises(StudyError, match=r"are no number, such as '1/5'.*--map-values"):
-        rows_of(table(tmp_path / "t.jsonl", said))
-
-
-def test_a_function_call_of_the_responses_api_is_not_scored(tmp_path):
-    call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}
-    body = {"object": "response", "status": "completed", "model": "m", "output": [call], "usage": {}}
-    row = {"custom_id": "q", "response": {"status_code": 200, "body": body}, "error": None}
-    (only,) = samples(lines(tmp_path / "batch.jsonl", row))
-    assert only.unscored == "calls a tool"
+@every("n", [1, 3, 120])
+def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tmp_path, n):
+    path = numbered(tmp_path, lambda n: n % 3 + 1, lambda n: "ABCD"[n], n)
+    refused(r"none is 0, so they seem to begin at 1", path)
+    words = {str(n + 1): letter.casefold() for n, letter in enumerate("ABCD")}
+    assert said(read(path, ImportOptions(scale=PERCENT.scale, words=words)))[0][1] == "a"

@@ -10,9 +10,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
-
-OPENAI = {"custom_id": "s01", "response": {"status_code": 200, "body": {
-    "model": "gpt-x", "choices": [{"message": {"content": "Answer: B"}, "finish_reason": "stop"}]}}}  # fmt: skip
+from tests.tables import every
 
 
 def choice(number, likely, target=1, **more):
@@ -43,9 +41,7 @@ def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path, 
 
 
 def test_the_model_of_lm_eval_stands_in_its_results(tmp_path):
-    results = {
-        "config": {"model_args": "pretrained=org/model,dtype=auto"}, "configs": {"gsm": {}},
-    }  # fmt: skip
+    results = {"config": {"model_args": "pretrained=org/model,dtype=auto"}, "configs": {"gsm": {}}}
     (tmp_path / "results_2026.json").write_text(json.dumps(results))
     row = {"doc_id": 0, "doc": {"question": "2+2?"}, "target": "two and two\n#### 4", "arguments": {},
            "resps": [["It is 4."]], "filtered_resps": ["4"], "filter": "strict", "exact_match": 1.0}  # fmt: skip
@@ -58,9 +54,8 @@ def test_the_model_of_lm_eval_stands_in_its_results(tmp_path):
 
 def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take):
     path = lines(tmp_path / "samples_truthfulqa_mc2.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4})
-    with pytest.raises(
-        StudyError, match=r"none of its 1 samples can be used: sample 0: several of its options are right"
-    ):
+    why = r"none of its 1 samples can be used: sample 0: several of its options are right"
+    with pytest.raises(StudyError, match=why):
         take(path)
 
 
@@ -98,27 +93,21 @@ def test_a_letter_names_a_place_where_options_are_letters_themselves(tmp_path, t
     assert {each.question["answer"] for each in samples(log) if each.question} == {"(B)"}
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"custom_id": "q", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}},
-        {"custom_id": "q", "params": {"model": "m", "messages": []}},
-        {"key": "q", "request": {"contents": []}},
-    ],
-)
+@every("row", [
+    {"custom_id": "q", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}},
+    {"custom_id": "q", "params": {"model": "m", "messages": []}}, {"key": "q", "request": {"contents": []}},
+])  # fmt: skip
 def test_what_was_asked_in_a_batch_is_no_result_of_it(tmp_path, row):
-    with pytest.raises(
-        StudyError, match="holds what was asked in a batch, no replies; import the file of its results"
-    ):
+    why = "holds what was asked in a batch, no replies; import the file of its results"
+    with pytest.raises(StudyError, match=why):
         samples(lines(tmp_path / "batch.jsonl", row))
 
 
-def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
-    row = {"request": {"contents": []}, "response": {"candidates": []}, "status": ""}
-    with pytest.raises(StudyError, match="do not say which request they answer"):
-        samples(lines(tmp_path / "vertex.jsonl", row))
+def test_answers_to_questions_nobody_asked_say_what_to_do(tmp_path, take):
+    body = {"model": "gpt-x", "choices": [{"message": {"content": "Answer: B"}, "finish_reason": "stop"}]}
+    row = {"custom_id": "s01", "response": {"status_code": 200, "body": body}}
     with pytest.raises(StudyError, match="name the study that asks its questions"):
-        take(lines(tmp_path / "out.jsonl", OPENAI))
+        take(lines(tmp_path / "out.jsonl", row))
 
 
 def test_a_line_that_is_cut_off_is_named(tmp_path, take):
@@ -148,9 +137,8 @@ def test_every_eval_ever_says_question_answer_and_usage(tmp_path, take):
     assert (first.said.usage.input_tokens, first.right) == (4, True)
     done = take(path)
     assert done.study.study.runs == 2 and done.kept == 3
-    assert [each[1:] for each in done.rejected] == [
-        ("not kept", "ended with an error: timeout"), ("kept, not scored", "takes several turns"),
-    ]  # fmt: skip
+    failed, turns = ("not kept", "ended with an error: timeout"), ("kept, not scored", "takes several turns")
+    assert [each[1:] for each in done.rejected] == [failed, turns]
 
 
 def test_a_summary_of_scores_says_which_file_to_take(tmp_path, take):
@@ -160,15 +148,12 @@ def test_a_summary_of_scores_says_which_file_to_take(tmp_path, take):
 
 
 def test_responses_of_gemini_that_name_no_request_are_refused_and_a_list_of_them_is_read(tmp_path, take):
-    said = {
-        "candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "Answer: B"}]}}],
-        "modelVersion": "g-x",
-    }
+    parts = {"parts": [{"text": "Answer: B"}]}
+    said = {"candidates": [{"finishReason": "STOP", "content": parts}], "modelVersion": "g-x"}
     with pytest.raises(StudyError, match=r"do not say which request they answer.*metadata\.key"):
         take(lines(tmp_path / "inline.jsonl", {"response": said}))
-    whole = {
-        "dest": {"inlinedResponses": {"inlinedResponses": [{"metadata": {"key": "q7"}, "response": said}]}}
-    }
+    replies = {"inlinedResponses": [{"metadata": {"key": "q7"}, "response": said}]}
+    whole = {"dest": {"inlinedResponses": replies}}
     path = tmp_path / "job.json"
     path.write_text(json.dumps(whole))
     (only,) = samples(path)
@@ -182,20 +167,16 @@ def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
         return {"doc_id": 0, "doc": doc, "target": " positive", "arguments": [[prompt, {"until": []}]],
                 "resps": [["positive"]], "exact_match": 1.0}  # fmt: skip
 
-    found = [
-        samples(lines(tmp_path / f"samples_{n}.jsonl", row(each)))[0]
-        for n, each in enumerate(("<s>", "[INST] "))
-    ]
+    paths = (lines(tmp_path / f"samples_{n}.jsonl", row(each)) for n, each in enumerate(("<s>", "[INST] ")))
+    found = [samples(path)[0] for path in paths]
     assert {each.question["question"] for each in found} == {"The film was a delight from start to end."}
 
 
 def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path, take):
     def row(number, options, target):
         doc = {"question": "Which is true?", "choices": options, "answer": target}
-        asked = {
-            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {x}"}
-            for n, x in enumerate("ABC")
-        }
+        prompt = "Which is true?\nAnswer:"
+        asked = {f"gen_args_{n}": {"arg_0": prompt, "arg_1": f" {x}"} for n, x in enumerate("ABC")}
         return {**choice(number, [-3, -1, -2], target), "doc": doc, "arguments": asked}
 
     first, second = ["salt is sweet", "ice is cold", "fire is wet"], ["cats bark", "dogs fly", "fish swim"]
@@ -203,7 +184,5 @@ def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path
     done = take(lines(tmp_path / "samples_mmlu.jsonl", *asked), model="m")
     found = [(list(item.options), item.answer) for item in bound(done.study, "questions").items]
     assert found == [(first, "B"), (second, "C"), (first, "A")]
-    assert (done.kept, done.study.study.runs) == (
-        4,
-        2,
-    )  # the same question under another id is asked once more
+    # the same question under another id is asked once more
+    assert (done.kept, done.study.study.runs) == (4, 2)

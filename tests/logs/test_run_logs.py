@@ -18,7 +18,7 @@ def state(number, reply, *, right=1, trial=0, **more):
         "train_trial_index": trial, "output_mapping": dict(zip("AB", texts, strict=True)), "num_train_instances": 5,
         "request": {"model": "openai/gpt-4o-2024-05-13", "prompt": "…", "temperature": 0.0},
         "result": {
-            "success": True, "cached": True, "request_time": 0.5, "request_datetime": 1_717_000_000,
+            "success": True, "request_datetime": 1_717_000_000,
             "completions": [{"text": each, "logprob": 0, "finish_reason": {"reason": "stop"},
                              "tokens": [{"text": each, "logprob": 0}]}
                             for each in (reply if isinstance(reply, list) else [reply])],
@@ -30,12 +30,7 @@ def state(number, reply, *, right=1, trial=0, **more):
 def run_of_helm(tmp_path, *states, scores=()):
     folder = tmp_path / "mmlu:subject=geography,method=multiple_choice_joint,model=openai_gpt-4o-2024-05-13"
     folder.mkdir()
-    about = {
-        "method": "multiple_choice_joint",
-        "model": "openai/gpt-4o-2024-05-13",
-        "temperature": 0.0,
-        "max_tokens": 5,
-    }
+    about = {"method": "multiple_choice_joint", "model": "openai/gpt-4o-2024-05-13", "temperature": 0.0}
     path = folder / "scenario_state.json"
     path.write_text(json.dumps({"adapter_spec": about, "request_states": states}))
     if scores:
@@ -77,11 +72,7 @@ def events(*rows, name="capitals.s1.simple-v0", model="gpt-3.5-turbo"):
 
 
 def event(kind, number, **data):
-    place = {
-        "run_id": "r",
-        "sample_id": f"capitals.s1.{number}",
-        "created_at": "2026-04-17 22:10:13.127375+00:00",
-    }
+    place = {"sample_id": f"capitals.s1.{number}", "created_at": "2026-04-17 22:10:13.127375+00:00"}
     return {**place, "type": kind, "data": data}
 
 
@@ -154,31 +145,27 @@ def test_models_whose_prompts_differ_answer_the_same_question_of_promptfoo(tmp_p
     for place, (provider, prompt) in enumerate((("a", "[INST] {} [/INST]"), ("b", "Q: {}\nA:"))):
         for test in range(3):
             asked = f"Capital of country {test}?"
-            row = result(test, "Paris", passed=True, provider=provider)
+            shown = {"vars": {"q": asked}, "prompt": {"raw": prompt.format(asked)}}
             rows.append(
-                {**row, "promptIdx": place, "vars": {"q": asked}, "prompt": {"raw": prompt.format(asked)}}
+                {**result(test, "Paris", passed=True, provider=provider), "promptIdx": place, **shown}
             )
     path = lines(tmp_path / "out.jsonl", *rows)
-    assert {each.question["question"] for each in samples(path)} == {
-        f"Capital of country {n}?" for n in range(3)
-    }
+    asked = {each.question["question"] for each in samples(path)}
+    assert asked == {f"Capital of country {n}?" for n in range(3)}
     done = take(path)
     assert (done.kept, done.study.study.runs, len(done.study.models)) == (6, 1, 2)
     both = lines(tmp_path / "both.jsonl", *({**row, "provider": "a"} for row in rows))
-    assert (
-        len({each.question["question"] for each in samples(both)}) == 6
-    )  # prompts of one model are compared
+    # prompts of one model are compared
+    assert len({each.question["question"] for each in samples(both)}) == 6
 
 
 def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):
     asked = state(1, " B")
-    asked["result"]["completions"][0]["tokens"] = [
-        {"text": " B", "logprob": -0.1, "top_logprobs": {" B": -0.1, " A": -2.4}}
-    ]
+    tops = {" B": -0.1, " A": -2.4}
+    asked["result"]["completions"][0]["tokens"] = [{"text": " B", "logprob": -0.1, "top_logprobs": tops}]
     (first,) = samples(run_of_helm(tmp_path, asked))
-    assert [(each.token, each.logprob, each.top) for each in first.said.logprobs] == [
-        (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
-    ]
+    (only,) = first.said.logprobs
+    assert (only.token, only.logprob, only.top) == (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
 
 
 def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):

@@ -19,6 +19,7 @@ from metacog_pipeline.interchange import columns, importing, matching, tables
 from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.question_rows import question_of
 from tests.logs.conftest import lines
+from tests.tables import every
 
 HEAD = ("model", "id", "question", "options", "answer", "prediction", "confidence", "correct")
 PERCENT = ImportOptions(scale=columns.Scale(0, 100))
@@ -62,6 +63,12 @@ def judged(each):
     return item, None if found.said is None else bool(found.correct)
 
 
+def answered(path):
+    """Return options, key and verdict of each row."""
+    made = [judged(each) for each in read(path)]
+    return [(item.options, item.answer, right) for item, right in made]
+
+
 def refused(why, path, options=PERCENT):
     with pytest.raises(StudyError, match=why):
         read(path, options)
@@ -71,41 +78,28 @@ def said(made):
     return [(each.said.text, (each.question or {}).get("answer")) for each in made]
 
 
-@pytest.mark.parametrize(
-    "form", ["letters", "numbers from 0", "numbers from 1", "texts", "columns", "parquet"]
-)
+@pytest.mark.parametrize("form", ["numbers from 0", "numbers from 1", "texts", "columns", "parquet"])
 def test_options_in_any_usual_form_are_the_same(form, tmp_path):
     made = rows()
-    expected = said(read(table(tmp_path / "plain.csv", made)))
-    path = tmp_path / "own.csv"
+    expected = answered(table(tmp_path / "plain.csv", made))
     for row in made:
         listed = row["options"]
         for name in ("answer", "prediction"):
             place = "ABCD".index(row[name])
-            row[name] = {"numbers from 0": place, "numbers from 1": place + 1, "texts": listed[place]}.get(
-                form, row[name]
-            )
+            forms = {"numbers from 0": place, "numbers from 1": place + 1, "texts": listed[place]}
+            row[name] = forms.get(form, row[name])
         if form == "columns":
             row |= {f"option_{x}": text for x, text in zip("abcd", row.pop("options"), strict=True)}
         elif form == "texts":
             row["options"] = json.dumps(dict(zip("ABCD", listed, strict=True)))
+        elif form == "parquet":
+            row["options"] = {"text": listed, "label": list("ABCD")}
+    path = tmp_path / f"own.{'parquet' if form == 'parquet' else 'csv'}"
     if form == "parquet":
-        path = tmp_path / "own.parquet"
-        nested = [{**row, "options": {"text": row["options"], "label": list("ABCD")}} for row in made]
-        pq.write_table(pa.Table.from_pylist(nested), path)
+        pq.write_table(pa.Table.from_pylist(made), path)
     else:
         table(path, made)
-    found = said(read(path))
-    if form == "texts":
-        place = [row["options"] for row in rows()]
-        expected = [
-            (
-                text.replace(f"Answer: {text[8]}", f"Answer: {own['ABCD'.index(text[8])]}"),
-                own["ABCD".index(key)],
-            )
-            for (text, key), own in zip(expected, place, strict=True)
-        ]
-    assert found == expected
+    assert answered(path) == expected
 
 
 def test_beside_a_label_the_answer_is_the_models_and_what_lacks_is_told(tmp_path):
@@ -113,10 +107,8 @@ def test_beside_a_label_the_answer_is_the_models_and_what_lacks_is_told(tmp_path
     first = read(table(tmp_path / "own.csv", made))[0]
     assert first.question == {"question": "0 is odd", "answers": ["False"]}
     assert first.said.text == "Answer: False"
-    refused(
-        "it lacks choice or response; name the column",
-        table(tmp_path / "bare.csv", [{"question": "?", "x": 1}]),
-    )
+    bare = table(tmp_path / "bare.csv", [{"question": "?", "x": 1}])
+    refused("it lacks choice or response; name the column", bare)
 
 
 def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tmp_path):
@@ -151,9 +143,7 @@ def test_a_file_is_about_the_benchmark_that_is_named_or_the_only_one_of_the_stud
     text = '[study]\nname = "s"\n[[models]]\nname = "m"\nprovider = "replay"\n[benchmarks.metamedqa]\ndataset = "sample"\n'
     (tmp_path / "s.toml").write_text(text)
     study = importing.load_study(tmp_path / "s.toml")
-    assert (
-        importing.target(study, None) == "metamedqa" and importing.target(study, "questions") == "questions"
-    )
+    assert [importing.target(study, name) for name in (None, "questions")] == ["metamedqa", "questions"]
     assert importing.target(None, None) == "questions"
     (tmp_path / "s.toml").write_text(text + "[benchmarks.questions]\n")
     assert importing.target(importing.load_study(tmp_path / "s.toml"), None) == "questions"
@@ -208,14 +198,6 @@ def test_what_an_import_cannot_trust_is_named(tmp_path, take):
     assert take(path, model="m", trust=("key",)).kept == 1
 
 
-def test_an_option_that_is_missing_between_others_is_told_and_moves_none_up(tmp_path):
-    row = {"question": "Which?", "A": "u", "B": "", "C": "w", "D": "", "key": "C", "pred": "C"}
-    full = {**row, "question": "Which one?", "B": "v"}
-    first, second = read(table(tmp_path / "t.csv", [row, full]), ImportOptions())
-    assert first.why is not None and "option B is empty" in first.why
-    assert (second.question or {})["options"] == ["u", "v", "w"]
-
-
 LABELLED = (
     {"text": ["u", "v", "w"], "label": ["1", "2", "3"]}, {"1": "u", "2": "v", "3": "w"},
     [{"label": "1", "text": "u"}, {"label": "2", "text": "v"}, {"label": "3", "text": "w"}],
@@ -242,14 +224,12 @@ def test_a_short_table_of_ratings_or_shares_is_not_taken_as_percent(stated, tmp_
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure} for n, sure in enumerate(stated)
     ]
     refused("say on which scale", table(tmp_path / "t.csv", made), ImportOptions())
-    assert len(read(tmp_path / "t.csv", ImportOptions(scale=columns.Scale(0, max(1, *stated))))) == len(
-        stated
-    )
+    declared = ImportOptions(scale=columns.Scale(0, max(1, *stated)))
+    assert len(read(tmp_path / "t.csv", declared)) == len(stated)
 
 
 @pytest.mark.parametrize(
-    ("written", "percent"),
-    [("85\u202f%", "85"), ("~80 %", "80"), ("９０％", "90"), ("٨٠", "80")],
+    ("written", "percent"), [("85\u202f%", "85"), ("~80 %", "80"), ("９０％", "90"), ("٨٠", "80")]
 )
 def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, percent, tmp_path):
     path = tmp_path / "t.csv"
@@ -260,22 +240,18 @@ def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, perce
     assert only.said.text.startswith(f"Answer: x\nConfidence: {percent}") and only.right is True
 
 
-@pytest.mark.parametrize(
-    ("right", "word"),
-    [(True, word) for word in ("VRAI", "sí", "正确", "✓", "Yes", "1.0")]
-    + [(False, word) for word in ("Falso", "нет", "错误", "いいえ", "no")],
-)
-def test_right_and_wrong_are_told_in_the_words_of_a_language(word, right, tmp_path):
-    row = {"question": "Why?", "response": "Because.", "correct": word}
-    (only,) = read(table(tmp_path / "t.csv", [row]), ImportOptions())
-    assert only.right is right
+@every("words, right", [
+    (("VRAI", "sí", "正确", "✓", "Yes", "1.0"), True), (("Falso", "нет", "错误", "いいえ", "no"), False),
+])  # fmt: skip
+def test_right_and_wrong_are_told_in_the_words_of_a_language(words, right, tmp_path):
+    made = [{"question": f"Why {word}?", "response": "Because.", "correct": word} for word in words]
+    assert {each.right for each in read(table(tmp_path / "t.csv", made), ImportOptions())} == {right}
 
 
 def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
     row = {"question": "Q?", "key": "x", "pred": "x"}
-    made = read(
-        table(tmp_path / "t.csv", [{**row, "run": run} for run in ("1", "run_2", "Epoch 3", "4.0", "", "x")])
-    )
+    asked = [{**row, "run": run} for run in ("1", "run_2", "Epoch 3", "4.0", "", "x")]
+    made = read(table(tmp_path / "t.csv", asked))
     assert [each.run for each in made[:5]] == [1, 2, 3, 4, 1] and made[5].why == "run 'x' is no number"
 
 

@@ -68,34 +68,35 @@ def _model(path: Path, task: str) -> str:
 def _samples(row: Mapping[str, Any], made: Sample) -> Iterator[Sample]:
     """Yield a weighed choice, or each reply of a line; the line's metric is of all of them."""
     replies, likely = row.get("resps"), _likelihoods(row.get("resps"))
-    made.right = record.scored(
-        row, [*([each for each in _METRICS if each in row] or listed(row.get("metrics")))]
-    )
+    made.right = record.scored(row, [each for each in _METRICS if each in row] or listed(row.get("metrics")))
     requests = row.get("arguments")  # of each request context and continuation, in either of the two ways
     requests = requests.values() if isinstance(requests, dict) else listed(requests)
     pairs = [[*each.values()] if isinstance(each, dict) else listed(each) for each in requests]
     asked = [(str(each[0]), each[1] if isinstance(each[1], str) else "") for each in pairs if len(each) > 1]
+    innermost = replies
+    while isinstance(innermost, list) and innermost:
+        innermost = innermost[0]
+    # likelihoods are in the place of a reply, each with whether its text was the likeliest
+    said = [only(each) for each in listed(replies)]
+    flags = {str(each[1]) if isinstance(each, list) and len(each) == 2 else "" for each in said}
+    weighed = bool(said) and flags <= {"True", "False"}
     if likely:
         made.said, made.question = record.weighed(likely), _choice(row, asked, len(likely))
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
             made.why = "several of its options are right in part (acc is no 0 or 1)"
         elif made.question is None:
             made.why = "its options are unknown"
-        yield made
+    elif (weighed and len(said) == 1) or _WEIGHED & {*row}:
+        made.why = "is the likelihood of a given text, no reply"
+    elif weighed or not isinstance(innermost, str):
+        made.why = "has a log-likelihood that is no number" if weighed else "has no reply"
+    else:
+        made.question = _open(row, asked)
+        inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
+        several = isinstance(inner, list) and all(isinstance(each, str) for each in inner)
+        yield from record.runs(made, inner if several else innermost)
         return
-    if why := _no_reply(row, replies):
-        yield replace(made, why=why)
-        return
-    made.question = _open(row, asked)
-    inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
-    several = isinstance(inner, list) and all(isinstance(each, str) for each in inner)
-    yield from record.runs(made, inner if several else _innermost(replies))
-
-
-def _innermost(replies: Any) -> Any:
-    while isinstance(replies, list) and replies:
-        replies = replies[0]
-    return replies
+    yield made
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
@@ -172,7 +173,6 @@ def _gold(target: Any, options: Sequence[str], by_place: bool = False) -> int | 
     return LETTERS.index(letter) if len(letter) == 1 and letter in LETTERS[: len(options)] else None
 
 
-# --- likelihoods ------------------------------------------------------------------------------------------------------
 def _likelihoods(replies: Any) -> list[float]:
     """Return the log-likelihood of each option, some of which may be minus infinity; empty where replies are texts."""
     found: list[float] = []
@@ -186,15 +186,3 @@ def _likelihoods(replies: Any) -> list[float]:
             return []
     known = any(map(math.isfinite, found)) and all(each < math.inf for each in found)  # NaN is not
     return found if len(found) > 1 and known else []
-
-
-def _no_reply(row: Mapping[str, Any], replies: Any) -> str | None:
-    """Return why a line holds no reply: likelihoods are in its place, each with whether its text was the likeliest."""
-    pairs = [only(each) for each in listed(replies)]
-    said = {str(each[1]) if isinstance(each, list) and len(each) == 2 else "" for each in pairs}
-    weighed = bool(pairs) and said <= {"True", "False"}
-    if (weighed and len(pairs) == 1) or _WEIGHED & set(row):
-        return "is the likelihood of a given text, no reply"
-    if weighed:
-        return "has a log-likelihood that is no number"
-    return None if isinstance(_innermost(replies), str) else "has no reply"

@@ -1,4 +1,4 @@
-"""Items come back as they were written; of a sample of inspect_ai only the fields that are used are decoded."""
+"""Items come back as they were written."""
 
 from typing import Annotated, Any
 
