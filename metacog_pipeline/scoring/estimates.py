@@ -6,7 +6,7 @@ without those items and labelled; they are never scored as wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -173,13 +173,15 @@ def _rows(
         values = {COVERAGE.name: covered, **values}
     coverage = values[COVERAGE.name].value
     among: dict[object, Group] = {None: group}
-    counted: dict[object, Basis | Estimate] = {}  # many measures rest on the same answers
+    counted: dict[object, Basis | Estimate] = {
+        **_bases(group, [declared[n] for n in values if n in declared])
+    }
     for name, estimate in values.items():
         measure = declared.get(name) or Measure(name, name)
         only = measure.only
         own = among.get(only) or among.setdefault(only, group.among(*only or ("", ())))
-        kind = (only, measure.basis, measure.shared, measure.right)
-        if kind not in counted:
+        kind = _kind(measure)
+        if kind not in counted:  # many measures rest on the same answers
             try:
                 counted[kind] = basis_of(answers_behind(group.benchmark, own.rows, measure), measure)
             except pl.exceptions.PolarsError as error:  # it names a column that is not there
@@ -189,6 +191,29 @@ def _rows(
             readable = int((own.frame[f"status_{measure.part}"] == "ok").sum())
             share = readable / own.asked if own.asked else 0.0
         yield _row(own, measure, estimate, share, counted[kind])
+
+
+def _kind(measure: Measure) -> object:
+    return measure.only, measure.basis, measure.shared, measure.right
+
+
+def _bases(group: Group, measures: Iterable[Measure]) -> dict[object, Basis]:
+    """Return the bases of measures that rest on columns of the whole group; none where such a column is not there."""
+    # One query for all: one for each measure of 300 groups took 10 s of the 36 s of a board of 100 models.
+    rows, schema = group.rows, group.rows.schema
+    own = {_kind(each): each for each in measures if each.basis and each.only is None and not each.shared}
+    try:
+        held = rows.select(holds(each.basis, schema).alias(str(i)) for i, each in enumerate(own.values()))
+    except pl.exceptions.PolarsError:
+        return {}
+    narrow = rows.select({"item_id", *(each.right for each in own.values())} & schema.keys())
+    found, behind = dict[object, Basis](), dict[bytes, pl.DataFrame]()
+    for (kind, measure), mask in zip(own.items(), held, strict=True):
+        key = mask.to_numpy().tobytes()
+        if key not in behind:
+            behind[key] = narrow.filter(mask)
+        found[kind] = basis_of(behind[key], measure)
+    return found
 
 
 def _missing(group: Group, measure: Measure) -> str | None:

@@ -126,9 +126,10 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
                 frames = [pulls(each.condition, arms[measures.model_of(each)]) for each in own]
             values, _ = _table(frames, measure)
             resampled = _resampled(values, statistic, benchmark.stream("items"))
+            same = replace(base, family="models_paired", measure=measure)
             for i, j in pairs:
-                row = replace(base, family="models_paired", measure=measure, a=own[i].model, b=own[j].model)
-                yield _paired(row, values[[i, j]], resampled(i, j), statistic)
+                found = _paired(values[[i, j]], resampled(i, j), statistic)
+                yield replace(same, a=own[i].model, b=own[j].model, **found)
 
 
 def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callable[[int, int], Floats]:
@@ -158,27 +159,24 @@ def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callabl
     return pair
 
 
-def _paired(row: Comparison, values: Floats, drawn: Floats, statistic: robust.Location) -> Comparison:
-    """p is Wald's, of difference / standard error, the latter from the percentile interval; exact up to 12 instances.
-
-    Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often far out.
-    """
+def _paired(values: Floats, drawn: Floats, statistic: robust.Location) -> dict[str, Any]:
+    """Return the parts of a comparison of two models, from values ``(2, instances)`` and resampled scores ``(B, 2)``."""
     here = ~np.isnan(values)
     both = here.all(axis=0)
     shared, n = values[:, both], int(both.sum())
-    scores = robust.location(shared, statistic)
-    value = float(scores[0] - scores[1])
+    value = float(np.subtract(*robust.location(shared, statistic)))
     lost = lost_items(int(here[0].sum()), int(here[1].sum()), n)
-    row = replace(row, value=value if math.isfinite(value) else None, n=n, note=lost)
+    made: dict[str, Any] = {"value": value if math.isfinite(value) else None, "n": n, "note": lost}
     if not n:
-        return replace(row, status="no shared instances")
+        return made | {"status": "no shared instances"}
     found = resampling.difference(value, drawn[:, 0] - drawn[:, 1], "percentile", tolerance=1e-12, wald=True)
     if found.low is None:
-        return replace(row, status=OFTEN_UNDEFINED)
+        return made | {"status": OFTEN_UNDEFINED}
     if found.se is None or found.se <= 1e-12:
-        return replace(row, status="no spread over resamples", p=1.0 if abs(value) < 1e-12 else None)
-    row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
+        return made | {"status": "no spread over resamples", "p": 1.0 if abs(value) < 1e-12 else None}
     if n > exact.MOST_SWAPPED:
+        # Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often
+        # far out.
         trimmed = robust.TRIMMED if statistic == "trimmed_mean" else 0.0
         wald = resampling.wald_p(value / found.se, n - 2 * int(trimmed * n + 1e-9) - 1)
         p: float | None = max(wald, exact.least_p(n))
@@ -187,7 +185,8 @@ def _paired(row: Comparison, values: Floats, drawn: Floats, statistic: robust.Lo
         one, two = shared[:, :, None]
         p = exact.paired_p(one, two, lambda each: robust.location(each[:, :, 0], statistic))
         notes = (exact.NOTE, lost)
-    return replace(row, p=p, note=joined(*notes))
+    told = {"se": found.se, "low": found.low, "high": found.high, "statistic": found.statistic}
+    return {**made, **told, "p": p, "note": joined(*notes)}
 
 
 def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:

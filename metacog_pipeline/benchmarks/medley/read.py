@@ -179,14 +179,15 @@ def claim_items(response: object) -> Sequence[Any]:
 
 def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping[str, Any] | None:
     """Return the first item with exactly this id; without one, the first whose text holds the claim's or is in it."""
-    items = [item for item in claim_items(response) if isinstance(item, dict)]
-    for item in items:
-        if item.get("claim_id") == claim_id:
-            return item
     wanted = claim_text.lower()
-    texts = (item.get("claim_text", "") if wanted else None for item in items)
-    named = (isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()) for text in texts)
-    return next((item for item, found in zip(items, named, strict=True) if found), None)
+    for item in claim_items(response):
+        if isinstance(item, dict) and item.get("claim_id") == claim_id:
+            return item
+    for item in claim_items(response) if wanted else ():
+        text = item.get("claim_text", "") if isinstance(item, dict) else None
+        if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
+            return item
+    return None
 
 
 def claim_confidence(

@@ -88,7 +88,7 @@ class Panel:
     n_analysts: int
     names: set[str]  # that could name an analyst in a text
     openings: tuple[set[str], ...]  # three-word phrases of each analyst's assessment
-    phrases: dict[str, list[str]]  # three-word phrases of their reasoning, see `_phrases_within`
+    phrases: dict[str, str]  # three-word phrases of their reasoning, see `_phrases_within`
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -120,21 +120,23 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     return Panel(claims, np.array(rows, dtype=np.float64), len(analysts), *_speech(instance))
 
 
-def _speech(instance: Instance) -> tuple[set[str], tuple[set[str], ...], dict[str, list[str]]]:
+def _speech(instance: Instance) -> tuple[set[str], tuple[set[str], ...], dict[str, str]]:
     """Return names, openings and phrases of the analysts."""
     names: set[str] = set()
-    phrases: dict[str, None] = {}
+    # By what a text must hold between two blanks, so that one pass over its words finds all; see `_phrases_within`.
+    index: dict[str, str] = {}
     for analyst in instance.analysts:
         if not analyst.model_id.startswith("Analyst"):
             name = analyst.model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
             names |= {name, *(part for part in name.split("-") if len(part) >= _SHORTEST_NAME)} - {""}
         for text in _texts(claim_items(analyst.response), "reasoning"):
-            phrases |= dict.fromkeys(each for each in _trigrams(text) if len(each) >= SHORTEST_PHRASE)
-    # By what a text must hold between two blanks, so that one pass over its words finds all; see `_phrases_within`.
-    index: dict[str, list[str]] = {}
-    for phrase in phrases:
-        first, middle, end = phrase.split()
-        index.setdefault(f"{first[-1]}{middle} {end[0]}", []).append(phrase)
+            words = text.lower().split()
+            for first, middle, end in zip(words, words[1:], words[2:], strict=False):
+                phrase = f"{first} {middle} {end}"
+                if len(phrase) >= SHORTEST_PHRASE:
+                    # Lines of one text: a list for each of 100,000 keys keeps the garbage collector busy.
+                    key = f"{first[-1]}{middle} {end[0]}"
+                    index[key] = f"{index[key]}\n{phrase}" if key in index else phrase
     return names, tuple(_trigrams(opening(a.response)) for a in instance.analysts), index
 
 
@@ -179,7 +181,7 @@ def _trigrams(text: str) -> set[str]:
     return set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
 
-def _phrases_within(text: str, index: dict[str, list[str]]) -> int:
+def _phrases_within(text: str, index: dict[str, str]) -> int:
     """Return how many distinct phrases are substrings of a lower-cased text."""
     # A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle word
     # is alone between two blanks, so one pass over the words that blanks separate finds all.
@@ -188,7 +190,7 @@ def _phrases_within(text: str, index: dict[str, list[str]]) -> int:
     for first, middle, end in zip(words, words[1:], words[2:], strict=False):
         if candidates := index.get(f"{first[-1:]}{middle} {end[:1]}"):
             window = f"{first} {middle} {end}"
-            found.update([phrase for phrase in candidates if phrase in window])
+            found.update([phrase for phrase in candidates.split("\n") if phrase in window])
     return len(found)
 
 
