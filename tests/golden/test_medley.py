@@ -13,7 +13,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
 from metacog_pipeline.benchmarks.medley.judging.grades import parse_judgement
-from metacog_pipeline.benchmarks.medley.read import (
+from metacog_pipeline.benchmarks.medley.records import (
     REFERENCE_MAP,
     LabelMap,
     claim_confidence,

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, conde
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, judge_wording
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.read import parse_reply
+from metacog_pipeline.benchmarks.medley.records import parse_reply
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from tests.injections import INJECTIONS

@@ -8,7 +8,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley import scores as aggregate
 from metacog_pipeline.benchmarks.medley.items import Consensus
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.read import PAPER_MAP
+from metacog_pipeline.benchmarks.medley.records import PAPER_MAP
 from metacog_pipeline.benchmarks.medley.rules import PAPER, REFERENCE, Triple, batch_of
 from metacog_pipeline.benchmarks.medley.scores import judged_measures, score_triples
 from tests.medley.bound import measured

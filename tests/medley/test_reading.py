@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, parse_judgement
-from metacog_pipeline.benchmarks.medley.read import claim_confidence, parse_reply
+from metacog_pipeline.benchmarks.medley.records import claim_confidence, parse_reply
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import read as observe
 from tests.tables import every

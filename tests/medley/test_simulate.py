@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
-from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.records import claim_confidence, is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 

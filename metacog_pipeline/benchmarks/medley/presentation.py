@@ -11,7 +11,7 @@ from typing import Any
 
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.construction import consensus as pool
-from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
+from metacog_pipeline.benchmarks.medley.records import claim_item, claim_items
 
 SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
 SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1

@@ -1,204 +1,28 @@
-"""What a reply says: text → object → the confidence of each claim. Total: any text can be read.
-
-A reply is strict JSON, in this order: the whole turn, the first fenced block, the text from the first ``{`` to the last
-``}``; then JSON that was cut off, by closing what is open. Any other text gives an error object, "all claims missing".
-
-=================================  =========  =====
-label                              reference  paper
-=================================  =========  =====
-``very_high``                      0.95       0.9
-``high``                           0.80       0.7
-``moderate`` (paper: "medium")     0.55       0.5
-``low``                            0.35       0.3
-``very_low``                       0.15       0.1
-not recognised                     0.55       0.5
-=================================  =========  =====
-
-Numbers are taken as they are; one that is not finite, or too large to be squared, is not recognised.
-"""
+"""What a reply says: one row with the confidence of each claim in each step. Total: any text can be read."""
 
 from __future__ import annotations
 
 import functools
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, make_dataclass
+from collections.abc import Mapping
+from dataclasses import make_dataclass
 from typing import Annotated, Any, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, LARGEST, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.records import (
+    claim_confidence,
+    confidence_number,
+    is_error,
+    parse_reply,
+)
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import AGAIN, Calls, ended
-from metacog_pipeline.reading.envelope import turn_of
 
-CUTS_TRIED = 5
-FENCE = "```"
-NO_JSON = object()  # told apart from the JSON value null
 FORM = 'one JSON object with "claim_level_assessments", a rating for each of the claims'
 UNPARSED = "answer_unparsed"
-# How a label may be shortened or spelled, after cleaning; "ve" and "very" are very high, "very_lo" is very low.
-_SPELLINGS = {
-    "very_high": ("ve", "ver", "very", "very high", "veryhigh", "v_high", "very_hi", "vhigh", "vh"),
-    "high": ("hi", "h"),
-    "moderate": ("mod", "med", "medium", "m", "not applicable", "n/a", "na", "uncertain", "unsure"),
-    "low": ("lo", "l"),
-    "very_low": ("very low", "verylow", "very_lo", "v_low", "vlow", "vl"),
-}
-_LABEL_OF = {spelling: label for label, own in _SPELLINGS.items() for spelling in (label, *own)}
-_WRAPPERS = ("level", "confidence", "value", "rating")
-_IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
-LONGEST_LABEL = 1000  # characters; a longer text is no label
-
-
-# --- JSON -------------------------------------------------------------------------------------------------------------
-def strict_json(text: str) -> Any:
-    """Return the value of a JSON text; `NO_JSON` for any other."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return NO_JSON
-
-
-def parse_reply(raw: str) -> dict[str, Any]:
-    """Return the object a reply holds, an array as its claims, or ``{"_parse_error": True, "_raw": raw}``; never raises."""
-    text = turn_of(raw) if isinstance(raw, str) else ""
-    found = _read(text) if text else None
-    return {"_parse_error": True, "_raw": raw} if found is None else found
-
-
-def is_error(response: object) -> bool:
-    """Say whether a parsed reply is the error object, or neither an object nor an array."""
-    if isinstance(response, dict):
-        return bool(response.get("_parse_error"))
-    return not isinstance(response, list)
-
-
-def _read(text: str) -> dict[str, Any] | None:
-    for candidate in (text, _fenced(text)):
-        value = None if candidate is None else strict_json(candidate)
-        if isinstance(value, list):
-            return {"claim_level_assessments": value}
-        if isinstance(value, dict):
-            return value
-        if candidate is text and value is not None and value is not NO_JSON:
-            return None  # a lone number, word or string
-    start = text.find("{")
-    if start < 0:
-        return None
-    value = strict_json(text[start : text.rfind("}") + 1])
-    return value if isinstance(value, dict) else _repaired(text[start:])
-
-
-def _fenced(text: str) -> str | None:
-    start = text.find(FENCE)
-    end = text.find(FENCE, start + len(FENCE)) if start >= 0 else -1
-    return None if end < 0 else text[start + len(FENCE) : end].removeprefix("json")
-
-
-def _repaired(fragment: str) -> dict[str, Any] | None:
-    """Read JSON that was cut off: close what is open, or drop the last piece and try again."""
-    for _ in range(CUTS_TRIED):
-        last = fragment.rfind("}")
-        for each in ([fragment[: last + 1]] if last > 0 else []) + [fragment]:
-            ends = "]" * (each.count("[") - each.count("]")) + "}" * (each.count("{") - each.count("}"))
-            value = strict_json(each + ends)
-            if isinstance(value, dict) and value:
-                return value
-        comma = fragment.rfind(",")
-        if comma <= 0:
-            return None
-        fragment = fragment[:comma]
-    return None
-
-
-# --- labels -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class LabelMap:
-    """The numbers of the five labels, each 0..1, and of anything unrecognised."""
-
-    name: str
-    very_high: float
-    high: float
-    moderate: float
-    low: float
-    very_low: float
-    unrecognised: float
-
-    @functools.cached_property
-    def by_text(self) -> dict[str, float]:
-        """The number of each way to spell a label."""
-        return {text: getattr(self, label) for text, label in _LABEL_OF.items()}
-
-
-REFERENCE_MAP = LabelMap("reference", 0.95, 0.80, 0.55, 0.35, 0.15, 0.55)
-PAPER_MAP = LabelMap("paper", 0.9, 0.7, 0.5, 0.3, 0.1, 0.5)
-
-
-def num(value: object, labels: LabelMap = REFERENCE_MAP) -> float:
-    """Return the number of any JSON value; wrapped values are unwrapped, never raises."""
-    while isinstance(value, dict | list):
-        key: Any = 0 if isinstance(value, list) else next((key for key in _WRAPPERS if key in value), None)
-        if key is None or not value:
-            return labels.unrecognised
-        value = value[key]
-    return confidence_number(value, labels)
-
-
-def confidence_number(value: object, labels: LabelMap = REFERENCE_MAP) -> float:
-    """Return the number of the ``confidence`` of a claim: wrapped values are not unwrapped there."""
-    if isinstance(value, str):
-        return _text_number(value, labels)
-    if isinstance(value, int | float) and abs(value) <= LARGEST:
-        return float(value)
-    return labels.unrecognised
-
-
-def _text_number(text: str, labels: LabelMap) -> float:
-    if (known := labels.by_text.get(text)) is not None:
-        return known
-    cleaned = text.strip()
-    if len(cleaned) > LONGEST_LABEL:
-        return labels.unrecognised
-    cleaned = cleaned.lower().replace("-", "_")
-    for candidate in (cleaned, _IN_PARENTHESES.sub("", cleaned).strip()):
-        if candidate in labels.by_text:
-            return labels.by_text[candidate]
-    begun = next((label for label in LABELS if len(cleaned) >= 2 and label.startswith(cleaned)), None)
-    return labels.unrecognised if begun is None else labels.by_text[begun]
-
-
-def claim_items(response: object) -> Sequence[Any]:
-    """Return the claim items of a reply: of an object its ``claim_level_assessments``, of an array itself."""
-    if isinstance(response, dict):
-        response = response.get("claim_level_assessments")
-    return response if isinstance(response, list) else ()
-
-
-def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping[str, Any] | None:
-    """Return the first item with exactly this id; without one, the first whose text holds the claim's or is in it."""
-    wanted = claim_text.lower()
-    for item in claim_items(response):
-        if isinstance(item, dict) and item.get("claim_id") == claim_id:
-            return item
-    for item in claim_items(response) if wanted else ():
-        text = item.get("claim_text", "") if isinstance(item, dict) else None
-        if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
-            return item
-    return None
-
-
-def claim_confidence(
-    response: object, claim_id: str, claim_text: str = "", labels: LabelMap = REFERENCE_MAP
-) -> float | None:
-    """Return the confidence a reply states for a claim, or None where it states none."""
-    item = claim_item(response, claim_id, claim_text)
-    return None if item is None else confidence_number(item.get("confidence"), labels)
-
-
-# --- responses --------------------------------------------------------------------------------------------------------
 Confidence = Annotated[
     float | None, "confidence in the claim under the reference map, 0..1; null where not rated"
 ]
@@ -282,8 +106,7 @@ def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:
 
 def reply_text(calls: Calls, step: str) -> str:
     """Return the reply to a step that counts: the first, or that to the second ask where the first holds no object."""
-    second = calls.get(step + AGAIN)
-    first = calls[step].text
+    first, second = calls[step].text, calls.get(step + AGAIN)
     if second is None or ended(second) is not None or not is_error(parse_reply(first)):
         return first
     return second.text

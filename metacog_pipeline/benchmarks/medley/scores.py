@@ -24,7 +24,8 @@ from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, NORMAL, STEPS,
 from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
-from metacog_pipeline.benchmarks.medley.read import RATED, claim_confidence
+from metacog_pipeline.benchmarks.medley.read import RATED
+from metacog_pipeline.benchmarks.medley.records import claim_confidence
 from metacog_pipeline.benchmarks.medley.rules import (
     MEASURES,
     PRESETS,

@@ -27,7 +27,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
-from metacog_pipeline.benchmarks.medley import read
+from metacog_pipeline.benchmarks.medley import records
 from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, CLAIM_IDS, DIFFICULTIES, STEP_A, Instance
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
@@ -79,7 +79,7 @@ def arguments(analysts: str, claim: str, vignette: str) -> list[Argument]:
     """Return the arguments on a claim among analysts shown as JSON, the best first; what cannot be read is passed over."""
     facts, found = _facts(vignette), []
     for shown in json.loads(analysts):
-        if (item := read.claim_item(shown, claim)) is not None:
+        if (item := records.claim_item(shown, claim)) is not None:
             given, side = item.get("reasoning"), item.get("position", position(item.get("confidence")))
             reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
             numbers, words = (own & case for own, case in zip(_facts(reasoning), facts, strict=True))
@@ -235,8 +235,8 @@ def _second_thoughts(claim: str, level: int, luck: float) -> Rating:
 
 def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
     """Return the levels of the quoted answer; where it does not rate a claim, those the observer would have given."""
-    reply = read.parse_reply(quoted)
-    stated = [(read.claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
+    reply = records.parse_reply(quoted)
+    stated = [(records.claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
     return [SCALE.index(told) if told in SCALE else own for told, own in zip(stated, otherwise, strict=True)]
 
 

@@ -23,7 +23,7 @@ from metacog_pipeline.benchmarks.medley.judging import grades
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.prompts import json_object
-from metacog_pipeline.benchmarks.medley.read import claim_items
+from metacog_pipeline.benchmarks.medley.records import claim_items
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec

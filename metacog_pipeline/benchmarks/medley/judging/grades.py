@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley.prompts import PLACE, Wording
-from metacog_pipeline.benchmarks.medley.read import FENCE, NO_JSON, strict_json
+from metacog_pipeline.benchmarks.medley.records import FENCE, NO_JSON, strict_json
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.reading.envelope import turn_of
 
