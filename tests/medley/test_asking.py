@@ -10,9 +10,9 @@ from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import ARMS, CLAIM_IDS, CONDITIONS, LABELS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import applicable, presented
-from metacog_pipeline.benchmarks.medley.prompts import ANSWER_TOKENS, BARE, GENERIC, constraint, load_wording
+from metacog_pipeline.benchmarks.medley.prompts import ANSWER_TOKENS, constraint, load_wording
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.types import Status
+from metacog_pipeline.llm.types import Message, Status
 from tests.medley.bound import Bound
 
 WORDING = load_wording()
@@ -34,6 +34,10 @@ def sent(step, instance, condition="normal", wording=WORDING, step_a=""):
     (message,) = prompts.messages(step, shown, condition, wording, step_a)
     assert message.role == "user"
     return message.content
+
+
+def quoted(text):
+    return prompts.quoted([Message("user", text)])
 
 
 def plain(text):
@@ -58,7 +62,7 @@ def test_private_steps_hold_the_case_and_nothing_of_the_others(instance):
 def test_b_social_holds_the_masked_others_and_names_what_counts_against(instance):
     text = sent("b_social", instance, step_a="MY FIRST REPLY")
     assert "MY FIRST REPLY" in text and instance.vignette in text
-    found = WORDING.read("b_social", False, text)
+    found = quoted(text)
     shown = json.loads(found["analysts"])
     assert len(found["analysts"].split("\n")) == 2 + len(shown), "an analyst a line"
     assert [one["analyst"] for one in shown] == ["Analyst A", "Analyst B", "Analyst C", "Analyst D"]
@@ -75,8 +79,7 @@ def test_claims_the_case_states_are_shown_in_every_step(make_instance, published
     for step in STEPS:
         text = sent(step, make_instance(key_claims=stated))
         assert "C1: Fact C1\nC2: Fact C2" in text and "Name exactly five" not in text
-        assert WORDING.read(step, True, text)["claim_list"].endswith("C5: Fact C5")
-        assert WORDING.read(step, False, text) is None
+        assert quoted(text)["claim_list"].endswith("C5: Fact C5")
 
 
 ANY = st.text(max_size=60) | st.sampled_from(HOSTILE)
@@ -87,7 +90,7 @@ ANY = st.text(max_size=60) | st.sampled_from(HOSTILE)
 def test_anything_that_is_quoted_comes_out_as_it_went_in(basis, material):
     instance = basis.changed(vignette=material["vignette"])
     for step in STEPS[1:]:
-        found = WORDING.read(step, False, sent(step, instance, step_a=material["step_a"]))
+        found = quoted(sent(step, instance, step_a=material["step_a"]))
         assert {name: found[name] for name in material} == {k: plain(v) for k, v in material.items()}
 
 
@@ -112,7 +115,7 @@ def test_a_wording_of_ones_own_is_sent_exactly_and_not_searched_for_places(tmp_p
     assert wording.texts["b_private"] == WORDING.texts["b_private"]
     assert wording.id == "other" and wording.digest != WORDING.digest == load_wording().digest
     social = prompts.messages("b_social", presented(instance, "normal"), "normal", wording, "A")[1].content
-    assert len(json.loads(wording.read("b_social", False, social)["analysts"])) == 4
+    assert len(json.loads(quoted(social)["analysts"])) == 4
 
 
 @pytest.mark.parametrize(
@@ -146,7 +149,7 @@ def test_each_step_is_a_context_of_its_own_with_the_first_reply_quoted_whole(ins
     assert tuple(said) == STEPS
     assert all([message.role for message in request.messages] == ["user"] for request in requests.values())
     assert first in requests["b_private"].messages[0].content
-    social = WORDING.read("b_social", False, requests["b_social"].messages[0].content)
+    social = prompts.quoted(requests["b_social"].messages)
     assert social["step_a"] == first, "the first reply, not the private revision"
     sampled = {(each.sampling.max_tokens, each.sampling.top_logprobs) for each in requests.values()}
     assert sampled == {(ANSWER_TOKENS, 0)}
@@ -157,7 +160,7 @@ def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, 
     for step in ("step_a", "b_private"):
         assert len({asked[condition][step].messages for condition in CONDITIONS}) == 1
     said = {condition: asked[condition]["b_social"].messages[0].content for condition in CONDITIONS}
-    filled = {condition: WORDING.read("b_social", False, text) for condition, text in said.items()}
+    filled = {condition: quoted(text) for condition, text in said.items()}
     assert filled["normal"]["analysts"] == filled["adversarial"]["analysts"]
     assert filled["normal"]["consensus"] != filled["adversarial"]["consensus"]
     assert len(json.loads(filled["stripped"]["analysts"])) == 2
@@ -165,11 +168,11 @@ def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, 
 
 def test_the_bare_request_and_the_generic_nudge_differ_in_one_step_each(instance):
     bare = sent("b_social", instance, "minimal")
-    shown, key = json.loads(WORDING.read(BARE, False, bare)["analysts"]), "claim_level_assessments"
+    shown, key = json.loads(quoted(bare)["analysts"]), "claim_level_assessments"
     assert [one[key] for one in shown] == [analyst.response[key] for analyst in instance.analysts]
     assert not any(word in bare for word in ("consensus", "persuade", instance.analysts[0].model_id))
     generic = sent("b_private", instance, "nudged")
-    assert WORDING.read(GENERIC, False, generic) and "1." not in generic
+    assert quoted(generic).keys() == {"vignette", "step_a"} and "1." not in generic
     assert sent("b_social", instance, "nudged") == sent("b_social", instance)
     shared = {each.name: each.shared for each in Bound(conditions=("normal", *ARMS)).conditions()}
     assert shared["nudged"] == {"normal": ("step_a", "b_social")}

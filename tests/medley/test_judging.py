@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking.types import Answer
+from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, condensed
-from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, judge_wording
+from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.records import parse_reply
@@ -25,15 +26,13 @@ from tests.injections import INJECTIONS
 from tests.medley.conftest import build_debate, build_reply
 from tests.tables import every
 
-WORDS = judge_wording()
-
 
 def filled(one, *, again=False):
     return one.messages(again=again)[-1].content
 
 
 def quoted(text):
-    return WORDS.read("judge", False, text) or WORDS.read("again", False, text)
+    return prompts.quoted([Message("user", text)])
 
 
 FINAL = (
@@ -79,8 +78,9 @@ def test_a_repeated_question_says_so_and_another_message_is_not_recognised():
     text, again = filled(case()), filled(case(), again=True)
     assert again.startswith(f"{text}\n\n") and len(again) > len(text) + 20
     assert quoted(again) == quoted(text)
-    for other in ("", text[:-1], text + " ", text.replace("BEGIN final", "BEGIN first"), text[1:]):
-        assert quoted(other) is None
+    judge = SimulatedJudge(ObserverSpec())
+    for other in ("", text.replace("BEGIN final", "BEGIN first"), text.replace("END vignette", "END case")):
+        assert not judge.knows(ChatRequest((Message("user", other),), Sampling()))
 
 
 @every("injection", INJECTIONS, ids=range(len(INJECTIONS)))

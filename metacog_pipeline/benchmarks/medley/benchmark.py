@@ -132,7 +132,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
-        return SimulatedRespondent(self.items, parameters, self.wording)
+        return SimulatedRespondent(self.items, parameters)
 
     # --- reading and scoring ----------------------------------------------------------------------------------------
     def parse(self, item: Instance, condition: str, calls: Calls) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +26,9 @@ MODES = ("json_schema", "text")
 ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
-STEP_OF = {**{step: step for step in items.STEPS}, BARE: items.B_SOCIAL, GENERIC: items.B_PRIVATE}
 _WORDS = ("scale", "claims", "claims_again")
 _OPTIONAL = ("scale", "given_claims_again")
-_TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *STEP_OF)
+_TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *items.STEPS, BARE, GENERIC)
 # What a text must hold. Besides it may hold the claims and `_WORDS`: a private step never shows the others.
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     items.STEP_A: ("vignette",),
@@ -39,9 +38,8 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     BARE: ("vignette", "step_a", "analysts"),
 }
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
-_BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
+_QUOTED = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n(.*?)\n=== END \1 \2 ===", re.DOTALL)
 _MARK_LENGTH = 16
-Part = tuple[str, str | None]  # words, then the name of what is filled in after them
 
 
 @dataclass(frozen=True)
@@ -62,44 +60,14 @@ class Wording:
         """Return the messages of a step about an instance, with the places of its text filled in."""
         listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
         everything = {"vignette": item.vignette, "claim_list": listed, **material}
-        parts = _parts(tuple(self.texts.items()), step, item.states_claims)
-        filled = (words + (fenced(name, everything[name]) if name else "") for words, name in parts)
-        text = "".join(filled)
+        own, given = ("given_claims", "given_claims_again") if item.states_claims else ("own_claims", "")
+        words = {
+            name: self.texts.get(key, "") for name, key in zip(_WORDS, ("scale", own, given), strict=True)
+        }
+        text = PLACE.sub(lambda place: words.get(place[1], place[0]), self.texts[step])
+        # In one pass: places in what is filled in are the text of a model or a case.
+        text = PLACE.sub(lambda place: fenced(place[1], everything[place[1]]), text)
         return (*((Message("system", self.system),) if self.system else ()), Message("user", text))
-
-    def read(self, step: str, given: bool, message: str) -> dict[str, str] | None:
-        """Return what a message of this step was filled with, by name; None where it is no such message."""
-        found: dict[str, str] = {}
-        place = 0
-        for words, name in _parts(tuple(self.texts.items()), step, given):
-            if not message.startswith(words, place):
-                return None
-            place += len(words)
-            if name is None:
-                continue
-            begin = _BEGIN.match(message, place)
-            if begin is None or begin[1] != name:
-                return None
-            last = _end(name, begin[2])
-            end = message.find(last, begin.end())
-            if end < 0:
-                return None
-            found.setdefault(name, message[begin.end() : end])
-            place = end + len(last)
-        return found if place == len(message) else None
-
-
-@functools.lru_cache(maxsize=64)
-def _parts(items: tuple[tuple[str, str], ...], step: str, given: bool) -> tuple[Part, ...]:
-    """Return a step's text as alternating words and places, ending in words."""
-    texts = dict(items)
-    words = {
-        "scale": texts.get("scale", ""),
-        "claims": texts.get("given_claims" if given else "own_claims", ""),
-        "claims_again": texts.get("given_claims_again", "") if given else "",
-    }
-    pieces = PLACE.split(PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
-    return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
 
 
 def fenced(name: str, text: str) -> str:
@@ -109,11 +77,13 @@ def fenced(name: str, text: str) -> str:
     while digest[:_MARK_LENGTH] in text:
         digest = sha256_hex(digest)
     mark = digest[:_MARK_LENGTH]
-    return f"=== BEGIN {name} {mark} ===\n{text}{_end(name, mark)}"
+    return f"=== BEGIN {name} {mark} ===\n{text}\n=== END {name} {mark} ==="
 
 
-def _end(name: str, mark: str) -> str:
-    return f"\n=== END {name} {mark} ==="
+def quoted(messages: Iterable[Message]) -> dict[str, str]:
+    """Return the quotations in the user's message by name, whatever the words between them."""
+    text = next((message.content for message in messages if message.role == "user"), "")
+    return {name: inside for name, _, inside in reversed(_QUOTED.findall(text))}
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------

@@ -29,9 +29,16 @@ from typing import NamedTuple
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley import records
 from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
-from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, CLAIM_IDS, DIFFICULTIES, STEP_A, Instance
+from metacog_pipeline.benchmarks.medley.items import (
+    B_PRIVATE,
+    B_SOCIAL,
+    CLAIM_IDS,
+    DIFFICULTIES,
+    STEP_A,
+    Instance,
+)
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
-from metacog_pipeline.benchmarks.medley.prompts import STEP_OF, Wording, load_wording
+from metacog_pipeline.benchmarks.medley.prompts import quoted
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
@@ -107,7 +114,7 @@ def _majority(consensus: str, claim: str, shown: Sequence[Argument]) -> str | No
 
 
 class _Question(NamedTuple):
-    """One step of one instance, and what the message was filled in with."""
+    """One step of one instance, and what the message quotes."""
 
     item: Instance
     step: str
@@ -115,13 +122,13 @@ class _Question(NamedTuple):
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items``, in the words of ``wording``, as the observer ``observer`` would.
+    """Answers requests about ``items`` as the observer ``observer`` would.
 
     It reads all it knows out of the message, so it answers the same in process and behind a server.
     """
 
-    def __init__(self, items: Sequence[Instance], observer: ObserverSpec, wording: Wording | None = None):
-        self.observer, self._wording = observer, wording or load_wording()
+    def __init__(self, items: Sequence[Instance], observer: ObserverSpec) -> None:
+        self.observer = observer
         self._items = {without_surrogates(item.vignette): item for item in reversed(items)}
 
     def knows(self, request: ChatRequest) -> bool:
@@ -145,14 +152,12 @@ class SimulatedRespondent:
         return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if untidy else reply
 
     def _find(self, request: ChatRequest) -> _Question | None:
-        text = next((message.content for message in request.messages if message.role == "user"), "")
-        for name, step in STEP_OF.items():
-            for given in (False, True):
-                material = self._wording.read(name, given, text) or {}
-                item = self._items.get(material.get("vignette", ""))
-                if material and item is not None and item.states_claims == given:
-                    return _Question(item, step, material)
-        return None
+        material = quoted(request.messages)
+        item = self._items.get(material.get("vignette", ""))
+        if item is None or "final" in material:  # a judge is shown a case as well
+            return None
+        step = B_SOCIAL if "analysts" in material else B_PRIVATE if "step_a" in material else STEP_A
+        return _Question(item, step, material)
 
     def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[Rating]:
         character, item = self.observer.character, asked.item

@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA, judge_wording
+from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA
+from metacog_pipeline.benchmarks.medley.prompts import quoted
 from metacog_pipeline.benchmarks.medley.simulated import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -33,9 +34,9 @@ _COUNTED = {
 _FIRM = ("very_high", "high", "very_low", "low")
 
 
-def deserved(quoted: Mapping[str, str]) -> list[int]:
+def deserved(asked: Mapping[str, str]) -> list[int]:
     """Return what each of the `CRITERIA` of the final answer that a message quotes deserves by what it counts, 0 to 3."""
-    final, first, case = (quoted[name].lower() for name in ("final", "first", "vignette"))
+    final, first, case = (asked[name].lower() for name in ("final", "first", "vignette"))
     before, after = ({c: label for c, _, label in _CLAIM.findall(text)} for text in (first, final))
     words, of_case = set(_WORD.findall(final)), set(_WORD.findall(case))
     counts = (len(re.findall(pattern, final)) for pattern in _COUNTED.values())
@@ -70,20 +71,20 @@ class SimulatedJudge:
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` asks for a judgement."""
-        return _quoted(request) is not None
+        return quoted(request.messages).keys() == {"vignette", "first", "final"}
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the text of the judgement; nothing where ``request`` asks for none."""
-        quoted, own = _quoted(request), self.observer
-        if quoted is None:
+        asked, own = quoted(request.messages), self.observer
+        if not self.knows(request):
             return ""
         # Judges of one accuracy and different seeds err on different criteria: they agree as far as they are good.
-        key = canonical_json([own.seed, sorted(quoted.items()), request.step, request.sampling.seed])
+        key = canonical_json([own.seed, sorted(asked.items()), request.step, request.sampling.seed])
         digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
         luck = [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]
-        longer = round(own.length_bias * len(quoted["final"].split()) / 100)
+        longer = round(own.length_bias * len(asked["final"].split()) / 100)
         grades = {}
-        for place, (name, best) in enumerate(zip(CRITERIA, deserved(quoted), strict=True)):
+        for place, (name, best) in enumerate(zip(CRITERIA, deserved(asked), strict=True)):
             grade, (chance, side) = min(best + longer, BEST_GRADE), luck[2 * place : 2 * place + 2]
             if chance >= own.accuracy:
                 grade = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
@@ -94,8 +95,3 @@ class SimulatedJudge:
         if refuses < own.refusal:
             return REFUSAL
         return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < own.untidiness else reply
-
-
-def _quoted(request: ChatRequest) -> dict[str, str] | None:
-    text = next((message.content for message in request.messages if message.role == "user"), "")
-    return judge_wording().read("judge", False, text) or judge_wording().read("again", False, text)
