@@ -11,13 +11,15 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley, sources
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
+from metacog_pipeline.benchmarks.medley.construction.pool import (
     PUBLISHED_VALUES,
+    Candidate,
+    Pool,
     counts_behind,
     disagreement,
     label_median,
+    select,
 )
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped

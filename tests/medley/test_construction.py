@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.construction import consensus
-from metacog_pipeline.benchmarks.medley.construction.consensus import POSITIONS, SCALE, VERDICTS, ranks
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, first_largest, select
+from metacog_pipeline.benchmarks.medley.construction import pool as consensus
+from metacog_pipeline.benchmarks.medley.construction.pool import (
+    POSITIONS,
+    SCALE,
+    VERDICTS,
+    Candidate,
+    Pool,
+    first_largest,
+    ranks,
+    select,
+)
 from metacog_pipeline.benchmarks.medley.construction.sets import published_family, read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.study import load_study
@@ -195,7 +203,7 @@ def test_a_pool_becomes_instances_through_all_stages(pool, tmp_path):
         [consensus.rated_labels(a_["response"]) for a_ in a_case("", POOL)["ensemble_outputs"]], CLAIM_IDS
     )
     assert [claim.jsd_score for claim in open_case.claims] == consensus.disagreement(
-        consensus.label_counts(table)
+        consensus.counts_of(table, SCALE)
     ).tolist()
     for each in bench.items:
         assert len(each.analysts) == 8 and set(each.selected_models) == {a.model_id for a in each.analysts}

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.gates import Gate, broken_invariants, evaluate
 from metacog_pipeline.benchmarks.medley.construction.sets import GivenSet
+from metacog_pipeline.benchmarks.medley.construction.steps import Gate, broken_invariants, evaluate
 from metacog_pipeline.benchmarks.medley.items import (
     CLAIM_IDS,
     DOMAINS,

@@ -1,7 +1,6 @@
 """Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
 
-`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank. Models with
-a run that is not complete are left out save of ``models_paired`` and ``cognitive_map``.
+`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank.
 """
 
 from __future__ import annotations
@@ -19,19 +18,16 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
-from metacog_pipeline.benchmarks.medley import measures
+from metacog_pipeline.benchmarks.medley import measures, pull
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
 from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.pull import PULLS, character, habit, pulls, quadrant
 from metacog_pipeline.benchmarks.medley.rules import Floats
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, ALTERNATIVES, NOTEBOOK, abilities, moved_map
 from metacog_pipeline.scoring.paired_tests import joined
-from metacog_pipeline.stats import exact, resampling, robust
+from metacog_pipeline.stats import exact, pca, ranks, resampling, robust
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
-from metacog_pipeline.stats.pca import pca
-from metacog_pipeline.stats.ranks import spearman, spearman_rows
 from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import N_BOOT
 
@@ -49,12 +45,12 @@ _OWN = ("dataset", "scoring", "source", "condition", "family")
 # --- which groups -----------------------------------------------------------------------------------------------------
 def _worlds(groups: Sequence[Group], whole: bool) -> Own:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
-    found: dict[tuple[str, str | None, str], list[Group]] = {}
+    found: dict[Comparison, list[Group]] = {}
     for group in groups:
         if group.incomplete is None or not whole:
-            found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
-    for (dataset, scoring, source), own in found.items():
-        yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
+            base = Comparison("", "", dataset=group.dataset, scoring=group.scoring, source=group.source)
+            found.setdefault(base, []).append(group)
+    yield from found.items()
 
 
 def _scored(
@@ -92,7 +88,6 @@ def _items(groups: Sequence[Group]) -> list[pl.DataFrame]:
 
 
 def _means(groups: Sequence[Group], column: str) -> Floats:
-    """Return the mean of a column of each model, NaN without one."""
     return np.array([_mean(items[column]) for items in _items(groups)], dtype=np.float64)
 
 
@@ -119,11 +114,11 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
     for base, own in _scored(groups, None, whole=False):
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        for measure in ("mms", *PULLS.get(own[0].condition, ())) if pairs else ():
+        for measure in ("mms", *pull.PULLS.get(own[0].condition, ())) if pairs else ():
             statistic: robust.Location = "trimmed_mean" if measure == "mms" else "mean"
             frames = _items(own)
             if measure != "mms":
-                frames = [pulls(each.condition, arms[measures.model_of(each)]) for each in own]
+                frames = [pull.pulls(each.condition, arms[measures.model_of(each)]) for each in own]
             values, _ = _table(frames, measure)
             resampled = _resampled(values, statistic, benchmark.stream("items"))
             same = replace(base, family="models_paired", measure=measure)
@@ -133,10 +128,7 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
 
 
 def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callable[[int, int], Floats]:
-    """Return the resampled scores ``(B, 2)`` of any two models; ``values`` are ``(models, instances)``.
-
-    The instances of a pair are those of either of the two. Models with the same instances are resampled together.
-    """
+    """Return the resampled scores ``(B, 2)`` of any two models; ``values`` are ``(models, instances)``."""
     here = ~np.isnan(values)
 
     def drawn(rows: Floats) -> Floats:
@@ -144,6 +136,7 @@ def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callabl
 
     @functools.cache
     def alike(either: bytes) -> Floats:
+        # Models with the same instances are resampled together.
         known = np.frombuffer(either, dtype=bool)
         same, scores = (here == known).all(axis=1), np.full((N_BOOT, len(values)), np.nan)
         scores[:, same] = drawn(values[:, known][same])
@@ -162,9 +155,8 @@ def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callabl
 def _paired(values: Floats, drawn: Floats, statistic: robust.Location) -> dict[str, Any]:
     """Return the parts of a comparison of two models, from values ``(2, instances)`` and resampled scores ``(B, 2)``."""
     here = ~np.isnan(values)
-    both = here.all(axis=0)
-    shared, n = values[:, both], int(both.sum())
-    value = float(np.subtract(*robust.location(shared, statistic)))
+    shared = values[:, here.all(axis=0)]
+    n, value = shared.shape[1], float(np.subtract(*robust.location(shared, statistic)))
     lost = lost_items(int(here[0].sum()), int(here[1].sum()), n)
     made: dict[str, Any] = {"value": value if math.isfinite(value) else None, "n": n, "note": lost}
     if not n:
@@ -175,39 +167,34 @@ def _paired(values: Floats, drawn: Floats, statistic: robust.Location) -> dict[s
     if found.se is None or found.se <= 1e-12:
         return made | {"status": "no spread over resamples", "p": 1.0 if abs(value) < 1e-12 else None}
     if n > exact.MOST_SWAPPED:
-        # Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often
-        # far out.
+        # Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often.
         trimmed = robust.TRIMMED if statistic == "trimmed_mean" else 0.0
         wald = resampling.wald_p(value / found.se, n - 2 * int(trimmed * n + 1e-9) - 1)
-        p: float | None = max(wald, exact.least_p(n))
-        notes = (found.usable_note, lost)
+        p, how = max(wald, exact.least_p(n)), found.usable_note
     else:
         one, two = shared[:, :, None]
-        p = exact.paired_p(one, two, lambda each: robust.location(each[:, :, 0], statistic))
-        notes = (exact.NOTE, lost)
+        p, how = exact.paired_p(one, two, lambda each: robust.location(each[:, :, 0], statistic)), exact.NOTE
     told = {"se": found.se, "low": found.low, "high": found.high, "statistic": found.statistic}
-    return {**made, **told, "p": p, "note": joined(*notes)}
+    return {**made, **told, "p": p, "note": joined(how, lost)}
 
 
-def ranks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
+def ranked(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield the rank of every complete model with the central 95 % of its ranks over resamples."""
     for base, every in _scored(groups, whole=False):
-        row = replace(base, family="rank", measure="mms")
-        own = [group for group in every if group.incomplete is None]
-        for group in (each for each in every if each.incomplete is not None):
-            n = measures.averages(group).items.height
-            yield replace(row, model=group.model, n=n, status=str(group.incomplete))
-        if not own:
-            continue
+        row, own = replace(base, family="rank", measure="mms"), []
+        for group, items in zip(every, _items(every), strict=True):
+            if group.incomplete is None:
+                own.append(group)
+            else:
+                yield replace(row, model=group.model, n=items.height, status=group.incomplete)
         values, _ = _table(_items(own))
         drawn = robust.resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
         found = robust.rank_distribution(robust.location(values), drawn)
         for place, group in enumerate(own):
-            yield replace(
-                row, model=group.model, value=float(found.observed[place]), low=float(found.low[place]),
-                high=float(found.high[place]), n=measures.averages(group).items.height,
-                note=f"first in {100 * found.share[place, 0]:.0f} % of resamples",
-            )  # fmt: skip
+            value, low, high = (float(each[place]) for each in (found.observed, found.low, found.high))
+            n, first = measures.averages(group).items.height, 100 * found.share[place, 0]
+            note = f"first in {first:.0f} % of resamples"
+            yield replace(row, model=group.model, value=value, low=low, high=high, n=n, note=note)
 
 
 def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
@@ -224,17 +211,14 @@ def overlap(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
     kin = related(benchmark)
     for base, own in _scored(groups):
-        base = replace(base, family="analyst_overlap")
+        base = replace(base, family="analyst_overlap", measure="mms")
         between = replace(base, a="models with an analyst of their family", b="models without")
-        base = replace(
-            base, measure="mms", a="instances with an analyst of its family", b="instances without"
-        )
-        for group in own:
-            items = measures.averages(group).items
+        within = replace(base, a="instances with an analyst of its family", b="instances without")
+        for group, items in zip(own, _items(own), strict=True):
             shown = np.array([name in kin.get(group.model, ()) for name in items["item_id"]], dtype=np.bool_)
-            yield _ranksum(replace(base, model=group.model), items["mms"].to_numpy(), shown)
+            yield _ranksum(replace(within, model=group.model), items["mms"].to_numpy(), shown)
         has_kin = np.array([bool(kin.get(group.model)) for group in own])
-        yield _ranksum(replace(between, measure="mms"), robust.location(_table(_items(own))[0]), has_kin)
+        yield _ranksum(between, robust.location(_table(_items(own))[0]), has_kin)
         t2, mas = _means(own, "social_robustness"), _means(own, "mas")
         line = regression(mas, t2) if not np.isnan(mas).any() else None
         if line is not None and line.slope is not None:
@@ -280,7 +264,7 @@ def components(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             whole = rows[~np.isnan(rows).any(axis=1)]
             if not len(whole):
                 continue
-            found = pca(whole)
+            found = pca.pca(whole)
             for place, share in enumerate(found.explained):
                 weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
                 heavy = sorted(weights, key=lambda each: (-round(abs(each[1]), 9), each[0]))[:3]
@@ -308,7 +292,7 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     for base, own in _scored(groups):
         rows = _every_grade(own)
         rows = rows[~np.isnan(rows).any(axis=1)]
-        rho = spearman_rows(rows.T[one], rows.T[two]).rho if len(rows) >= 3 else np.empty(0)
+        rho = ranks.spearman_rows(rows.T[one], rows.T[two]).rho if len(rows) >= 3 else np.empty(0)
         for name, here in (("within abilities", same), ("between abilities", ~same)) if len(rho) else ():
             yield replace(
                 base, family="ability_rho", measure=name, value=float(rho[here].mean()), low=float(rho[here].min()),
@@ -317,47 +301,49 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         if np.isnan(_grades(own)).any():
             continue
         grades = [dict(zip(JUDGE_DIMENSIONS, _every_grade([each]).T, strict=True)) for each in own]
-        usual = [abilities(each) for each in grades]
+        usual, usual_modes = _abilities(grades, NOTEBOOK)
         for dimension, ability in ALTERNATIVES.items():
-            other = [abilities(each, moved_map(dimension)) for each in grades]
-            mas = [[float(each["mas"].mean()) for each in found] for found in (usual, other)]
-            modes = [measures.most_frequent(each["dominant"].tolist()) for each in usual + other]
-            changed = float(sum(a != b for a, b in zip(modes[: len(own)], modes[len(own) :], strict=True)))
-            row = replace(
-                base, family="ability_map", measure="mas", a=f"{dimension} to {ability}", b="notebook"
-            )
+            other, modes = _abilities(grades, moved_map(dimension))
+            named = f"{dimension} to {ability}"
+            row = replace(base, family="ability_map", measure="mas", a=named, b="notebook")
+            changed = float(sum(a != b for a, b in zip(usual_modes, modes, strict=True)))
             note = "statistic: models whose dominant ability changes"
-            yield _by_rank(row, *mas, statistic=changed, note=note)
+            yield _by_rank(row, usual, other, statistic=changed, note=note)
+
+
+def _abilities(grades: Sequence[Mapping[str, Floats]], mapping: Mapping[str, tuple[str, ...]]) -> Any:
+    """Return the MAS of each model, and the ability that most often dominates."""
+    found = [abilities(each, mapping) for each in grades]
+    modes = [measures.most_frequent(each["dominant"].tolist()) for each in found]
+    return [float(each["mas"].mean()) for each in found], modes
 
 
 def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how the mean grade in each judged dimension goes with adversarial Δ and pull over models; p by Bonferroni."""
-    found: dict[Comparison, list[tuple[Group, float, float]]] = {}
-    for base, arms in _models(groups):
-        if ADVERSARIAL not in arms or np.isnan(_grades([arms[NORMAL]])).any():
-            continue
-        both = measures.scored_twice(measures.averages(arms[ADVERSARIAL]), measures.averages(arms[NORMAL]))
-        change, pull = _mean(both["mms"] - both["normal"]), _both_pulls(benchmark, arms)[0].value
-        if change is not None:
-            row = arms[NORMAL], change, math.nan if pull is None else pull
-            found.setdefault(replace(base, model=None, condition=NORMAL), []).append(row)
-    for base, models in found.items():
-        own, *columns = zip(*models, strict=True)
-        for name, column in zip(("adversarial_delta", "pull_crowd"), columns, strict=True):
-            if len(own) >= 2 and not np.isnan(values := np.array(column, np.float64)).any():
-                yield from _predictors(_grades(own).T, values, replace(base, a=name))
+    for base, every in _worlds(groups, whole=True):
+        found = []
+        for arms in measures.arms_of(every).values():
+            if not {NORMAL, ADVERSARIAL} <= arms.keys() or np.isnan(_grades([arms[NORMAL]])).any():
+                continue
+            both = measures.scored_twice(*(measures.averages(arms[name]) for name in (ADVERSARIAL, NORMAL)))
+            if (change := _mean(both["mms"] - both["normal"])) is not None:
+                found.append((arms[NORMAL], change, _both_pulls(benchmark, arms)[0].value))
+        if len(found) >= 2:
+            own, *columns = zip(*found, strict=True)
+            for name, column in zip(("adversarial_delta", "pull_crowd"), columns, strict=True):
+                if None not in column:
+                    row = replace(base, condition=NORMAL, family="predictor", a=name)
+                    yield from _predictors(_grades(own).T, np.array(column, np.float64), row)
 
 
 def _predictors(grades: Floats, change: Floats, base: Comparison) -> Rows:
     changes = np.broadcast_to(change, grades.shape)
-    found = spearman_rows(grades, changes)
+    found = ranks.spearman_rows(grades, changes)
     left = (np.delete([grades, changes], i, 2) for i in range(len(change)))
-    without = [spearman_rows(*both).rho for both in left]
+    without = [ranks.spearman_rows(*both).rho for both in left]
+    base = replace(base, note="low and high: range when one model is left out")
     for place, name in enumerate(JUDGE_DIMENSIONS):
-        row = replace(
-            base, family="predictor", measure=name, n=int(found.n[place]), status=str(found.status[place]),
-            note="low and high: range when one model is left out",
-        )  # fmt: skip
+        row = replace(base, measure=name, n=int(found.n[place]), status=str(found.status[place]))
         if found.status[place] == OK:
             p = exact.rank_p(grades[place], change)  # None of rounding alone
             adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
@@ -375,7 +361,7 @@ def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     for base, own in _scored(groups, least=3):
         never, t1 = 1 - _means(own, "change_rate"), _means(own, "reflective_updating")
         if not np.isnan(never).any():
-            found = spearman(never, t1)
+            found = ranks.spearman(never, t1)
             p = exact.rank_p(never, t1) if found.value is not None else None
             row = replace(base, family="zero_change", measure="t1", a="share of claims not changed")
             yield _with(row, found, p=p)
@@ -384,9 +370,9 @@ def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 # --- the claim of the title -------------------------------------------------------------------------------------------
 def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how scores grow with size within families, and evaluation minus control."""
-    known = {spec.name: spec for spec in benchmark.context.study.models}
+    known = {spec.name: spec for spec in benchmark.context.study.models if spec.params_b}
     for base, own in _scored(groups):
-        sized = [each for each in own if getattr(known.get(each.model), "params_b", None)]
+        sized = [each for each in own if each.model in known]
         specs = [known[each.model] for each in sized]
         if len(sized) > 1:
             size = np.log10(np.array([spec.params_b for spec in specs], dtype=np.float64))
@@ -395,13 +381,10 @@ def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 
 def slope_rows(base: Comparison, size: Floats, scores: Mapping[str, Floats], families: Sequence[str]) -> Rows:
-    """Yield by how much a tenfold size raises each score within families, and evaluation minus control.
-
-    The slope is common, with a level per family. Points without a size or a score, and families left with one size, say
-    nothing of it.
-    """
+    """Yield by how much a tenfold size raises each score, and evaluation minus control; a level for each family."""
     row, names = replace(base, family="size_slope", a="log10 of params_b"), np.array(families)
     for measure, y in {**scores, DIFFERENCE: scores["evaluation"] - scores["control"]}.items():
+        # Points without a size or a score, and families left with one size, say nothing of a slope.
         known = np.isfinite(size) & np.isfinite(y)
         own = [np.flatnonzero(known & (names == name)) for name in dict.fromkeys(families)]
         kept = [rows for rows in own if len(rows) > 1 and np.ptp(size[rows]) > SAME_SIZE]
@@ -419,8 +402,8 @@ def slope_rows(base: Comparison, size: Floats, scores: Mapping[str, Floats], fam
         half = float(stdtrit(df, 0.975)) * se
         p = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else (1.0 if value == 0 else 0.0)
         note = f"{len(kept)} families; level per family, Student's t over models"
-        own_row = replace(row, measure=measure, value=value, se=se, p=p, n=n, note=note)
-        yield replace(own_row, low=value - half, high=value + half)
+        low, high = value - half, value + half
+        yield replace(row, measure=measure, value=value, low=low, high=high, se=se, p=p, n=n, note=note)
 
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
@@ -449,31 +432,30 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and what moves it."""
     for base, arms in _models(groups, whole=False):
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        lacks = (arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms)
+        normal, lacks = (
+            arms[NORMAL],
+            (arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms),
+        )
+        known = measures.averages(normal)
+        shares = {name: _mean(known.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
+        own = pull.habit({**shares, "coverage": known.scored / normal.asked if normal.asked else None})
         if why := next(filter(None, lacks), None):
             yield replace(row, n=0, status=why)
-            continue
-        own = _habit(arms)
-        if ADVERSARIAL not in arms:  # some habits show without it
-            if own is not None:
-                n = measures.averages(arms[NORMAL]).items.height
-                yield replace(row, n=n, verdict=own, status=NO_STATISTIC)
-            continue
-        crowd, arguments = _both_pulls(benchmark, arms)
-        row = replace(row, a=quadrant(crowd, arguments), note="statistic: pull_arguments", se=crowd.sem)
-        status, verdict = crowd.status if crowd.value is None else OK, own or character(crowd, arguments)
-        yield _with(row, crowd, statistic=arguments.value, verdict=verdict, status=status)
+        elif ADVERSARIAL in arms:
+            crowd, arguments = _both_pulls(benchmark, arms)
+            row = replace(
+                row, a=pull.quadrant(crowd, arguments), note="statistic: pull_arguments", se=crowd.sem
+            )
+            status = crowd.status if crowd.value is None else OK
+            verdict = own or pull.character(crowd, arguments)
+            yield _with(row, crowd, statistic=arguments.value, verdict=verdict, status=status)
+        elif own is not None:  # some habits show without it
+            yield replace(row, n=known.items.height, verdict=own, status=NO_STATISTIC)
 
 
 def _both_pulls(benchmark: measures.Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:
     found = measures.pulled(benchmark, ADVERSARIAL, arms)
     return found["pull_crowd"], found["pull_arguments"]
-
-
-def _habit(arms: Mapping[str, Group]) -> str | None:
-    normal, asked = measures.averages(arms[NORMAL]), arms[NORMAL].asked
-    shares = {name: _mean(normal.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
-    return habit({**shares, "coverage": normal.scored / asked if asked else None})
 
 
 CONTRASTS: tuple[Contrast, ...] = (
@@ -485,7 +467,7 @@ CONTRASTS: tuple[Contrast, ...] = (
         "analyst_overlap", overlap, "holm", (*_OWN, "measure", "a"), version="2",
         words="Whether models score otherwise where they meet an analyst of their own family.",
     ),
-    Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
+    Contrast("rank", ranked, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
     Contrast(
         "cross_domain", rankings, None, paper="Tables S5, S6, S8", version="2",
         words="Agreement of rankings by domain, without a domain, by average, and by MMS and MAS.",

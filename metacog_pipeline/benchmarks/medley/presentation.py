@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley import items
-from metacog_pipeline.benchmarks.medley.construction import consensus as pool
+from metacog_pipeline.benchmarks.medley.construction import pool
 from metacog_pipeline.benchmarks.medley.records import claim_item, claim_items
 
 SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
@@ -56,8 +56,8 @@ def presented(instance: items.Instance, condition: str, *, named: bool = False) 
         order = sorted(range(len(analysts)), key=lambda at: (ranked.get(analysts[at].model_id, -1), at))
         kept = order[-STRIPPED_TO:] if condition == items.STRIPPED else order[: items.DOSES[condition]]
         few = tuple(analysts[place] for place in sorted(kept))
-        rated = [pool.rated_labels(analyst.response) for analyst in few]
-        consensus = pool.label_median(rated, [claim.claim_id for claim in instance.claims])
+        claims = [claim.claim_id for claim in instance.claims]
+        consensus = pool.label_median([pool.rated_labels(each.response, claims) for each in few], claims)
         shown = instance.changed(analysts=few, consensus=consensus)
     elif condition == items.ADVERSARIAL:
         shown = instance.changed(consensus=inverted(instance.consensus))

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Exhibit, Section
 from metacog_pipeline.benchmark.item_files import step_path
-from metacog_pipeline.benchmarks.medley.construction.consensus import AGREE, ENOUGH
+from metacog_pipeline.benchmarks.medley.construction.pool import AGREE, ENOUGH
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, strengths

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley import records
-from metacog_pipeline.benchmarks.medley.construction.consensus import SCALE
+from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
 from metacog_pipeline.benchmarks.medley.items import (
     B_PRIVATE,
     B_SOCIAL,

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.construction import consensus as ratings
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
+from metacog_pipeline.benchmarks.medley.construction import pool as ratings
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Claim, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -111,16 +110,16 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
 def construct(instance: Instance, families: Mapping[str, str], verified: Mapping[str, Verified]) -> Instance:
     """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
     claims = [claim.claim_id for claim in instance.claims]
-    pool = [
-        Candidate(each.model_id, families[each.model_id], ratings.rated_labels(each.response, claims) or None)
-        for each in instance.analysts
-    ]  # fmt: skip
-    table = ratings.ranks([each.labels for each in pool], claims)
+    labels = [ratings.rated_labels(each.response, claims) or None for each in instance.analysts]
+    names = [each.model_id for each in instance.analysts]
+    pool = [ratings.Candidate(name, families[name], own) for name, own in zip(names, labels, strict=True)]
+    table = ratings.ranks(labels, claims)
     consensus = ratings.jackknife_majority(table, claims)
     verdicts = {claim: said.verdicts for claim, said in verified.items()}
-    chosen = select(Pool(pool, ratings.verified_claims(consensus, verdicts), claims)).selected_models
-    raters = ratings.position_counts(table).sum(axis=1).tolist()
-    jsd = ratings.disagreement(ratings.label_counts(table)).tolist()
+    verified_as = ratings.verified_claims(consensus, verdicts)
+    chosen = ratings.select(ratings.Pool(pool, verified_as, claims)).selected_models
+    counts = ratings.counts_of(table, ratings.SCALE)
+    raters, jsd = counts.sum(axis=1).tolist(), ratings.disagreement(counts).tolist()
     return instance.changed(
         claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
         analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
