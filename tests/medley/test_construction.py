@@ -199,12 +199,10 @@ def test_a_pool_becomes_instances_through_all_stages(pool, tmp_path):
     assert (open_case.item_id, known.item_id) == ("OPEN", "KNOWN")
     assert open_case.consensus.method == "jackknife_majority" and open_case.states_claims
     assert {claim.majority_strength for claim in open_case.claims} == {12}
-    table = ranks(
-        [consensus.rated_labels(a_["response"]) for a_ in a_case("", POOL)["ensemble_outputs"]], CLAIM_IDS
-    )
-    assert [claim.jsd_score for claim in open_case.claims] == consensus.disagreement(
-        consensus.counts_of(table, SCALE)
-    ).tolist()
+    said = [each["response"] for each in a_case("", POOL)["ensemble_outputs"]]
+    table = ranks([consensus.rated_labels(each, CLAIM_IDS) for each in said], CLAIM_IDS)
+    jsd = consensus.disagreement(consensus.counts_of(table, SCALE)).tolist()
+    assert [claim.jsd_score for claim in open_case.claims] == jsd
     for each in bench.items:
         assert len(each.analysts) == 8 and set(each.selected_models) == {a.model_id for a in each.analysts}
         assert max(Counter(int(a.model_id.rsplit("-")[-1]) // 3 for a in each.analysts).values()) <= 2

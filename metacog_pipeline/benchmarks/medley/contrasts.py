@@ -166,6 +166,7 @@ def _paired(values: Floats, drawn: Floats, statistic: robust.Location) -> dict[s
         return made | {"status": OFTEN_UNDEFINED}
     if found.se is None or found.se <= 1e-12:
         return made | {"status": "no spread over resamples", "p": 1.0 if abs(value) < 1e-12 else None}
+    p: float | None
     if n > exact.MOST_SWAPPED:
         # Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often.
         trimmed = robust.TRIMMED if statistic == "trimmed_mean" else 0.0

@@ -7,7 +7,6 @@ refused, is left out and counted: a model that says nothing has no score, not th
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -19,20 +18,16 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
 from metacog_pipeline.benchmark.measures import Where
+from metacog_pipeline.benchmarks.medley import pull, rules, scores
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, EVERY, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES, PULLS, no_placebo, pulls
-from metacog_pipeline.benchmarks.medley.pull import NAMES as PULL_NAMES
-from metacog_pipeline.benchmarks.medley.rules import MEASURES as COMPUTED
-from metacog_pipeline.benchmarks.medley.rules import Floats
-from metacog_pipeline.benchmarks.medley.scores import ABILITIES, BAD_WHEN_HIGH, DIMENSIONS, NUMBERS, TIERS
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, location_estimate
 
-TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
+TIER_NAMES = dict(zip(("t1", "t2", "t3"), scores.TIERS, strict=True))
 BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
 KNOWN = ("known_answer_resistance", "known_answer_capitulation", "known_answer_courageous")
 STATED = "overall_confidence"
@@ -42,7 +37,7 @@ NO_KNOWN_ANSWER = "no instance with a known answer"
 NOT_THERE = "not defined for these instances"
 NO_BASE = "no instance scored under normal as well"
 NOTHING_TURNED = "no claim is visibly turned"
-ALL_ALIKE = f"fewer than {LEAST_CASES} instances, all alike"
+ALL_ALIKE = f"fewer than {pull.LEAST_CASES} instances, all alike"
 FEWEST_JUDGED = 5  # answers that two judges graded
 TOO_FEW_JUDGED = f"fewer than {FEWEST_JUDGED} answers graded by two judges"
 _MEAN = "mean, instance bootstrap"
@@ -51,11 +46,17 @@ _DELTA = "mean of MMS minus MMS under normal on the same instances, instance boo
 _BASE = "mean MMS under normal of these instances"
 _PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap"
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
-_IPSATIVE = tuple(f"ipsative_{name}" for name in ABILITIES)
+_IPSATIVE = tuple(f"ipsative_{name}" for name in scores.ABILITIES)
 # What is judged has no value without judges.
-_JUDGED = (*(f"judged_{name}" for name in JUDGE_DIMENSIONS), "mas", *ABILITIES, *_IPSATIVE, "dominant_share")
+_JUDGED = (
+    *(f"judged_{name}" for name in JUDGE_DIMENSIONS),
+    "mas",
+    *scores.ABILITIES,
+    *_IPSATIVE,
+    "dominant_share",
+)
 _MEANS = (
-    *(*TIER_NAMES, *COMPUTED, *(f"dimension_{name}" for name in DIMENSIONS)),
+    *(*TIER_NAMES, *rules.MEASURES, *(f"dimension_{name}" for name in scores.DIMENSIONS)),
     *("self_revision_rate", "change_rate", "judge_share_missing", STATED, *KNOWN, *_JUDGED),
 )
 Found = dict[str, Estimate]
@@ -87,7 +88,7 @@ def averages(group: Group) -> Averages:
         names = (*KNOWN, "dominant_share")
         known = {name: share.cast(pl.Float64) for name, share in zip(names, shares, strict=True)}
         counted = counted.with_columns(**known)
-        means = (pl.first("domain"), *(pl.mean(name) for name in (*NUMBERS, *names, STATED)))
+        means = (pl.first("domain"), *(pl.mean(name) for name in (*scores.NUMBERS, *names, STATED)))
         items = counted.group_by("item_id", maintain_order=True).agg(means)
         _KEPT[group] = Averages(items, most, counted.height)
     return _KEPT[group]
@@ -112,7 +113,7 @@ def arms_of(groups: Sequence[Group]) -> dict[tuple[Any, ...], dict[str, Group]]:
     return found
 
 
-def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
+def mean_of(values: rules.Floats, seed: int, method: str, why: str, *, signed: bool = False) -> Estimate:
     """Return the mean of ``values`` ``(instances,)``, whose NaN are left out, with its interval; ``why`` without any."""
     # Signed values that happen to be in 0..1 are no shares, so resamples give their ends.
     known = values[~np.isnan(values)]
@@ -125,7 +126,7 @@ def mean_of(values: Floats, seed: int, method: str, why: str, *, signed: bool = 
 
 
 # --- what is computed -------------------------------------------------------------------------------------------------
-def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
+def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return coverage, MMS over all instances and by domain, and what is a mean over instances."""
     seed, made = benchmark.stream("items"), []
     for group in groups:
@@ -146,7 +147,7 @@ def scores(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     return made
 
 
-def _trimmed(values: Floats, seed: int) -> Estimate:
+def _trimmed(values: rules.Floats, seed: int) -> Estimate:
     return location_estimate(values, "trimmed_mean", n_boot=N_BOOT, seed=seed)
 
 
@@ -179,14 +180,14 @@ def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -
 def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found:
     """Return the pulls of a condition with intervals; ``arms``: the groups of the model by condition."""
     found = {}
-    for name in PULLS.get(condition, ()):
-        values = pulls(condition, arms)[name].to_numpy()
+    for name in pull.PULLS.get(condition, ()):
+        values = pull.pulls(condition, arms)[name].to_numpy()
         each = mean_of(values, benchmark.stream("items"), _PULLED, NOTHING_TURNED, signed=True)
-        if each.low is not None and each.low == each.high and each.n < LEAST_CASES:
+        if each.low is not None and each.low == each.high and each.n < pull.LEAST_CASES:
             # Resamples of equal values are equal: of a few that says nothing about the next one.
             each = replace(each, low=None, high=None, sem=None, status=ALL_ALIKE)
         elif each.status == OK:
-            each = replace(each, status=no_placebo(name, arms) or OK)
+            each = replace(each, status=pull.no_placebo(name, arms) or OK)
         found[name] = each
     return found
 
@@ -220,23 +221,21 @@ def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
 _ARM_WORDS = {ADVERSARIAL: "with an inverted consensus", STRIPPED: "with the two weakest analysts"}
 
 
-def _first_line(name: str) -> str:
-    line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].removeprefix("Return ").rstrip(".")
-    return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
-
-
 def _said(name: str) -> str:
     return name.replace("_", " ")
 
 
 _WORDS = {
-    **{name: _first_line(name) for name in COMPUTED},
-    **{f"dimension_{name}": f"Secondary dimension: {_said(name)}; no part of MMS." for name in DIMENSIONS},
+    **{name: words for name, (_, words) in rules.MEASURES.items()},
+    **{
+        f"dimension_{name}": f"Secondary dimension: {_said(name)}; no part of MMS."
+        for name in scores.DIMENSIONS
+    },
     **{f"judged_{name}": f"Mean grade of the judges: {_said(name)}." for name in JUDGE_DIMENSIONS},
-    **{name: f"Ability: {_said(name)}, the mean of its judged dimensions." for name in ABILITIES},
+    **{name: f"Ability: {_said(name)}, the mean of its judged dimensions." for name in scores.ABILITIES},
     **{
         f"ipsative_{name}": f"Ability {_said(name)} minus the mean of the judged dimensions of the same model."
-        for name in ABILITIES
+        for name in scores.ABILITIES
     },
     **{f"mms_{name}": f"MMS of the instances of the domain {_said(name)}." for name in DOMAINS},
     **{
@@ -269,19 +268,19 @@ _WORDS = {
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
-_BAD = BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
+_BAD = scores.BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
 _NEITHER = {
     *("self_revision_rate", "change_rate", "changed_from_normal", STATED, "dominant_share", *_IPSATIVE),
     # A condition scores by other rules than normal: a change of a score is neither good nor bad.
     *(f"{arm}_delta" for arm in _ARM_WORDS),
-    *(name for name in PULL_NAMES if name != "resistance"),
+    *(name for name in pull.NAMES if name != "resistance"),
     # One long reply to everything has the whole of these.
     *("argument_specificity", "synthesis_necessity", "dimension_digital_sophistry"),
 }
 _RANGES: Mapping[str, tuple[float | None, float | None]] = {
     STATED: (None, None),  # a confidence stated as a number is taken as it is
     "judge_agreement": (None, 1.0),
-    **dict.fromkeys(PULL_NAMES, (None, None)),  # a placebo of the other sign adds to a pull
+    **dict.fromkeys(pull.NAMES, (None, None)),  # a placebo of the other sign adds to a pull
     **dict.fromkeys(_IPSATIVE, (-1.0, 1.0)),
     **{f"{arm}_delta": (-1.0, 1.0) for arm in _ARM_WORDS},
 }
@@ -289,7 +288,7 @@ _RANGES: Mapping[str, tuple[float | None, float | None]] = {
 
 def _rests_on(name: str) -> Where:
     """Return what holds of the instances a measure rests on; nothing of what rests on two conditions or on judges."""
-    if name == "judge_agreement" or name in PULL_NAMES or name.endswith("_base"):
+    if name == "judge_agreement" or name in pull.NAMES or name.endswith("_base"):
         return ()
     scored: Where = (("answered", (True,)), ("mms", None))
     if name in BY_DOMAIN:
@@ -317,12 +316,12 @@ def _declared(name: str, **more: Any) -> Measure:
 _CHANGES: Mapping[str, Collection[str]] = {
     **{f"{arm}_delta{part}": (arm,) for arm in _ARM_WORDS for part in ("", "_base")},
     "changed_from_normal": set(EVERY) - {NORMAL},
-    **{name: [arm for arm, own in PULLS.items() if name in own] for name in PULL_NAMES},
+    **{name: [arm for arm, own in pull.PULLS.items() if name in own] for name in pull.NAMES},
 }
 
 
 MEASURES: tuple[MeasureSet, ...] = (
-    MeasureSet((COVERAGE, *map(_declared, ("mms", *BY_DOMAIN, *_MEANS))), scores),
+    MeasureSet((COVERAGE, *map(_declared, ("mms", *BY_DOMAIN, *_MEANS))), means),
     MeasureSet((_declared("judge_agreement"),), judges),
     MeasureSet(
         tuple(_declared(name, conditions=own.__contains__) for name, own in _CHANGES.items()), changes

@@ -105,7 +105,7 @@ def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping
     for item in claim_items(response) if wanted else ():
         text = item.get("claim_text", "") if isinstance(item, dict) else None
         if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
-            return item
+            return dict(item)
     return None
 
 

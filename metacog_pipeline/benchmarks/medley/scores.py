@@ -276,7 +276,7 @@ def score_triples(
     if not n == len(triples) == len(flags):
         raise ValueError(f"{n} instances, {len(triples)} triples and {len(flags)} flags: one each is needed")
     batch = batch_of(instances, triples, options, flags)
-    by_rules = {name: measure(batch, options) for name, measure in MEASURES.items()}
+    by_rules = {name: measure(batch, options) for name, (measure, _) in MEASURES.items()}
     by_judges = judged_measures(judged, n)
     measures = {**by_rules, **by_judges}
     by_tier = tiers(measures)

@@ -73,7 +73,7 @@ def counts_of(places: Ranks, kinds: Sequence[str]) -> Counts:
 
 # --- disagreement -----------------------------------------------------------------------------------------------------
 def disagreement(counts: ArrayLike) -> Floats:
-    """Return the mean Jensen–Shannon divergence of raters from their mean, 0..0.42281 nats, from (..., 5) counts of labels."""
+    """Return the mean Jensen–Shannon divergence of raters from their mean, 0..0.42281 nats, of (..., 5) counts."""
     # With p the share of each label: Σ p · ½ · [ln(2/(1+p)) + p·ln(2p/(1+p)) + (1−p)·ln 2]. Below two raters it is 0.
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=-1, keepdims=True)
