@@ -17,9 +17,9 @@ from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, condensed
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.records import parse_reply
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedJudge
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from tests.injections import INJECTIONS

@@ -101,14 +101,9 @@ def cognitive_map(home: Home) -> Markup:
     return pieces.paragraph(_MAP, "soft") + pieces.grid(made) + family(home, "cognitive_map")
 
 
-def headline_claims(home: Home) -> Markup:
-    """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    return printed.ledger(home, BENCHMARK) + family(home, "size_slope")
-
-
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
-    Section("Headline claims", headline_claims),
+    Section("Headline claims", lambda home: printed.ledger(home, BENCHMARK) + family(home, "size_slope")),
 )
 
 

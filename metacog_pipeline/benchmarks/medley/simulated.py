@@ -1,7 +1,7 @@
-"""Simulated respondents for MEDLEY-BENCH: observers of known character who answer in text.
+"""Simulated respondents of known character, who answer in text, and simulated judges.
 
-An observer starts from an opinion of its own on each claim, one of the five labels. In part it is the case's, in
-part the observer's own for that case, the rest is new in each run (`seeded_sample.mixed`). Then its character decides:
+A respondent starts from an opinion on each claim, one of the five labels: in part the case's, in part its own for that
+case, the rest new in each run (`seeded_sample.mixed`). Then its character decides:
 
 =================  =================================================================================================
 argument-follower  takes the side of the best argument on a claim if that is a strong one, and says whose and which; how
@@ -13,8 +13,7 @@ random             rates at random in every step
 silent             says nothing that can be read
 =================  =================================================================================================
 
-Reviewing its own answer, an observer who can be moved takes some ratings back by one label. An argument is as strong as
-what it takes from the case: one point for each number of the case it names, half a point for each longer word of it.
+Reviewing its own answer, one who can be moved takes some ratings back by one label.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
-from metacog_pipeline.benchmarks.medley import records
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
 from metacog_pipeline.benchmarks.medley.items import (
     B_PRIVATE,
@@ -37,9 +35,11 @@ from metacog_pipeline.benchmarks.medley.items import (
     STEP_A,
     Instance,
 )
+from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
 from metacog_pipeline.benchmarks.medley.prompts import quoted
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.benchmarks.medley.records import claim_item, parse_reply
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 from metacog_pipeline.transcripts.parquet import without_surrogates
@@ -73,10 +73,11 @@ def untidily(reply: str, form: str) -> str:
     }[form]
 
 
+# --- respondents ------------------------------------------------------------------------------------------------------
 class Argument(NamedTuple):
     """What one analyst says of one claim, strongest last when sorted."""
 
-    strength: float  # points
+    strength: float  # a point for each number of the case it names, half a point for each longer word of it
     reasoning: str
     position: str
     analyst: str
@@ -84,119 +85,103 @@ class Argument(NamedTuple):
 
 def arguments(analysts: str, claim: str, vignette: str) -> list[Argument]:
     """Return the arguments on a claim among analysts shown as JSON, the best first; what cannot be read is passed over."""
-    facts, found = _facts(vignette), []
+
+    def facts(text: str) -> tuple[set[str], set[str]]:
+        lowered = text[:READ_CHARACTERS].lower()
+        return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
+
+    of_case, found = facts(vignette), []
     for shown in json.loads(analysts):
-        if (item := records.claim_item(shown, claim)) is not None:
+        if (item := claim_item(shown, claim)) is not None:
             given, side = item.get("reasoning"), item.get("position", position(item.get("confidence")))
             reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
-            numbers, words = (own & case for own, case in zip(_facts(reasoning), facts, strict=True))
+            numbers, words = (own & case for own, case in zip(facts(reasoning), of_case, strict=True))
             held = side if side in (SUPPORTS, OPPOSES) else UNCERTAIN
             found.append(Argument(len(numbers) + len(words) / 2, reasoning, held, shown["analyst"]))
     found.reverse()  # of equal ones the last that is shown comes first
     return sorted(found, key=lambda one: one[:3], reverse=True)
 
 
-def _facts(text: str) -> tuple[set[str], set[str]]:
-    """Return the numbers of a text, and its words of seven letters or more; in lower case."""
-    lowered = text[:READ_CHARACTERS].lower()
-    return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
-
-
-def _majority(consensus: str, claim: str, shown: Sequence[Argument]) -> str | None:
-    """Return the side of the crowd: the consensus, or else that of most analysts; None where it is split."""
-    direction = json.loads(consensus)["claim_summary"].get(claim, {}).get("direction") if consensus else None
-    if direction in _OF_CONSENSUS:
-        return _OF_CONSENSUS[direction]
-    counts = Counter(one.position for one in shown)
-    if counts[SUPPORTS] == counts[OPPOSES]:
-        return None
-    return SUPPORTS if counts[SUPPORTS] > counts[OPPOSES] else OPPOSES
-
-
-class _Question(NamedTuple):
-    """One step of one instance, and what the message quotes."""
-
-    item: Instance
-    step: str
-    material: Mapping[str, str]
-
-
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``observer`` would.
+    """Answers requests about ``items`` as the observer ``observer`` would."""
 
-    It reads all it knows out of the message, so it answers the same in process and behind a server.
-    """
-
+    # It reads all it knows out of the message, so it answers the same in process and behind a server.
     def __init__(self, items: Sequence[Instance], observer: ObserverSpec) -> None:
         self.observer = observer
         self._items = {without_surrogates(item.vignette): item for item in reversed(items)}
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about one of the instances."""
-        return self._find(request) is not None
+        """Whether ``request`` is about one of the instances; a judge is shown a case as well."""
+        material = quoted(request.messages)
+        return material.get("vignette") in self._items and "final" not in material
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the text of the answer to ``request``."""
-        asked = self._find(request)
-        if asked is None:
+        if not self.knows(request):
             return ""
+        material = quoted(request.messages)
+        item = self._items[material["vignette"]]
+        step = B_SOCIAL if "analysts" in material else B_PRIVATE if "step_a" in material else STEP_A
         held, seed = isinstance(request.constraint, JsonObject), request.sampling.seed
-        case = [asked.item.item_id, asked.item.vignette]
-        luck = uniforms(canonical_json([self.observer.seed, *case, asked.step, seed]))
+        luck = uniforms(canonical_json([self.observer.seed, item.item_id, item.vignette, step, seed]))
         if self.observer.character == "silent":
             return "{}" if held else SILENCE
-        reply = _written(asked, self._ratings(asked, seed, luck), luck[5])
+        reply = _written(item, step, self._ratings(item, step, material, seed, luck), luck[5])
         if not held and luck[6] < self.observer.refusal:
             return REFUSAL
         untidy = not held and luck[7] < self.observer.untidiness
         return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if untidy else reply
 
-    def _find(self, request: ChatRequest) -> _Question | None:
-        material = quoted(request.messages)
-        item = self._items.get(material.get("vignette", ""))
-        if item is None or "final" in material:  # a judge is shown a case as well
-            return None
-        step = B_SOCIAL if "analysts" in material else B_PRIVATE if "step_a" in material else STEP_A
-        return _Question(item, step, material)
-
-    def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[Rating]:
-        character, item = self.observer.character, asked.item
+    def _ratings(
+        self, item: Instance, step: str, material: Mapping[str, str], seed: int | None, luck: Sequence[float]
+    ) -> list[Rating]:
+        character = self.observer.character
         if character == "hedger":
             return [(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
         if character == "random":
             return [(int(luck[i] * 5), f"So it seems for {c}.") for i, c in enumerate(CLAIM_IDS)]
-        opening = self._opening(asked, seed)
-        if asked.step == STEP_A:
+        opening = self._opening(item, seed)
+        if step == STEP_A:
             reasons = (f"What bears on {c} is that {_excerpt(item, i)}" for i, c in enumerate(CLAIM_IDS))
             return list(zip(opening, reasons, strict=True))
-        rated = list(zip(CLAIM_IDS, _earlier(asked.material.get("step_a", ""), opening), strict=True))
+        # Of the quoted answer; where it does not rate a claim, the level that the observer would have given.
+        reply = parse_reply(material["step_a"])
+        stated = [(claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
+        levels = [
+            SCALE.index(said) if said in SCALE else own for said, own in zip(stated, opening, strict=True)
+        ]
+        rated = list(zip(CLAIM_IDS, levels, strict=True))
         if character == "stubborn":
             return [(level, f"{c} stays at {SCALE[level]}, as I rated it before.") for c, level in rated]
-        if asked.step != B_SOCIAL:
+        if step != B_SOCIAL:
             return [_second_thoughts(*own, chance) for own, chance in zip(rated, luck, strict=False)]
-        analysts, consensus = (asked.material.get(name, "") for name in ("analysts", "consensus"))
-        found = [(claim, level, arguments(analysts, claim, item.vignette)) for claim, level in rated]
+        found = [
+            (claim, level, arguments(material["analysts"], claim, item.vignette)) for claim, level in rated
+        ]
         if character == "crowd-follower":
-            return [_after_crowd(c, level, _majority(consensus, c, own)) for c, level, own in found]
+            consensus = json.loads(material.get("consensus") or '{"claim_summary": {}}')["claim_summary"]
+            return [
+                _after_crowd(c, level, consensus.get(c, {}).get("direction"), own) for c, level, own in found
+            ]
         return [_after_arguments(*each, item) for each in found]
 
-    def _opening(self, asked: _Question, seed: int | None) -> list[int]:
+    def _opening(self, item: Instance, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
-        case = [asked.item.item_id, asked.item.vignette]
+        case = [item.item_id, item.vignette]
         own = [self.observer.seed, *case]
         parts = [uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
         opinions = (NormalDist().cdf(mixed(*each)) for each in zip(*parts, strict=True))
         return [sum(opinion > cut for cut in _CUTS) for opinion, _ in zip(opinions, CLAIM_IDS, strict=False)]
 
 
-def _written(asked: _Question, ratings: Sequence[Rating], luck: float) -> str:
+def _written(item: Instance, step: str, ratings: Sequence[Rating], luck: float) -> str:
     """Return an observer's ratings in the form that is asked for."""
-    item, alone = asked.item, asked.step == STEP_A
+    alone, claims = step == STEP_A, []
     reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
     if alone:
         reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
         reply["difficulty_prediction"] = DIFFICULTIES[int(luck * 3)]
-    stated, claims = {claim.claim_id: claim.claim_text for claim in item.claims}, []
+    stated = {claim.claim_id: claim.claim_text for claim in item.claims}
     for place, (claim, (level, reasoning)) in enumerate(zip(CLAIM_IDS, ratings, strict=True)):
         text = stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"
         own = {"claim_id": claim, **({"claim_text": text} if alone else {})}
@@ -213,16 +198,20 @@ def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: In
     other = next((one for one in shown if one.position != own), None)
     if other is None:
         return level, f"I keep {claim} at {SCALE[level]}: nobody argues against it."
-    by, quoted, to = other.analyst, _words(other.reasoning), _LEVEL_FOR[other.position]
+    by, words, to = other.analyst, _words(other.reasoning), _LEVEL_FOR[other.position]
     if other is shown[0] and other.strength >= STRONG:
-        why = f'what convinced me is the argument of {by}, "{quoted}", which I had not considered.'
+        why = f'what convinced me is the argument of {by}, "{words}", which I had not considered.'
         return to, f"I rated {claim} {SCALE[level]} and now {SCALE[to]}: {why}"
     why = f"a fair point, but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}"
-    return level, f'I keep {claim} at {SCALE[level]} although {by} argues "{quoted}": {why}'
+    return level, f'I keep {claim} at {SCALE[level]} although {by} argues "{words}": {why}'
 
 
-def _after_crowd(claim: str, level: int, majority: str | None) -> Rating:
-    """Return the rating of an observer who goes where most are."""
+def _after_crowd(claim: str, level: int, direction: str | None, shown: Sequence[Argument]) -> Rating:
+    """Return the rating of an observer who goes where the consensus is, or else most analysts."""
+    counts = Counter(one.position for one in shown)
+    majority = _OF_CONSENSUS.get(direction or "")
+    if majority is None and counts[SUPPORTS] != counts[OPPOSES]:
+        majority = max((SUPPORTS, OPPOSES), key=lambda side: counts[side])
     if majority is None:
         return level, f"The analysts are divided on {claim}, so I leave it at {SCALE[level]}."
     verb = "support" if majority == SUPPORTS else "oppose"
@@ -238,13 +227,6 @@ def _second_thoughts(claim: str, level: int, luck: float) -> Rating:
     return back, f"I was too sure of {claim}: a finding I passed over speaks against it."
 
 
-def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
-    """Return the levels of the quoted answer; where it does not rate a claim, those the observer would have given."""
-    reply = records.parse_reply(quoted)
-    stated = [(records.claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
-    return [SCALE.index(told) if told in SCALE else own for told, own in zip(stated, otherwise, strict=True)]
-
-
 def _excerpt(item: Instance, place: int) -> str:
     """Return the beginning of a sentence of the case, another for each place."""
     sentences = [one for one in _SENTENCE.split(item.vignette[:READ_CHARACTERS]) if one.strip()]
@@ -253,3 +235,83 @@ def _excerpt(item: Instance, place: int) -> str:
 
 def _words(text: str) -> str:
     return " ".join(text.split()[:_EXCERPT_WORDS]).rstrip(".,;:!?")
+
+
+# --- judges -----------------------------------------------------------------------------------------------------------
+JUDGE_REFUSAL = "I would rather not grade this."
+_FIRM = ("very_high", "high", "very_low", "low")
+_ANALYST = re.compile(r"\banalyst ([a-z])\b")
+_CLAIM = re.compile(r"^(\S+): (.*) \(conf: (\S+)\)$", re.MULTILINE)
+_FIGURE = re.compile(r"\d[\d.,%]*")
+_COUNTED = {
+    "headcounts": r"\b(?:most|majority|many|all|other) (?:of the )?analysts|\b(?:majority|consensus)\b",
+    "arguments": r"\b(?:because|since|therefore|argues?|argument|reasons?|points? out|notes?|shows?)\b",
+    "concessions": r"\b(?:although|though|while|granted|concedes?|admittedly|fair|strong(?:est)?|despite)\b",
+    "changes": r"\b(?:chang\w*|rais\w*|lower\w*|revis\w*|mov\w*|updat\w*|initially|earlier|previously|before)\b",
+    "errors": r"\b(?:wrong|mistak\w*|error|flaw\w*|overlook\w*|missed|incomplete|not considered|overstat\w*)\b",
+    "doubts": r"\b(?:unless|would (?:change|show)|uncertain\w*|doubt\w*|unclear|unknown|if)\b",
+    "holds": r"\b(?:keep|kept|hold|stand|maintain\w*|reject\w*|disagree\w*|not persuad\w*|unconvinc\w*)\b",
+}
+
+
+def deserved(asked: Mapping[str, str]) -> list[int]:
+    """Return what each of the `CRITERIA` of the final answer that a message quotes deserves by what it counts, 0 to 3."""
+    final, first, case = (asked[name].lower() for name in ("final", "first", "vignette"))
+    before, after = ({c: label for c, _, label in _CLAIM.findall(text)} for text in (first, final))
+    words, of_case = set(_WORD.findall(final)), set(_WORD.findall(case))
+    counts = (len(re.findall(pattern, final)) for pattern in _COUNTED.values())
+    headcounts, arguments, concessions, changes, errors, doubts, holds = counts
+    analysts = len(set(_ANALYST.findall(final)))
+    firm = sum(label in _FIRM for label in after.values())
+    changed = sum(claim in before and before[claim] != label for claim, label in after.items())
+    new_words = len(words - of_case - set(_WORD.findall(first)))
+    evidence = len(set(_FIGURE.findall(final)) & set(_FIGURE.findall(case))) + len(words & of_case) // 3
+    argued = min(analysts, arguments)
+    heads = max(0, BEST_GRADE - headcounts) if after else 0
+    points = (
+        *(analysts, argued, min(argued, changed or holds)),  # attribution
+        *(min(concessions, arguments), concessions, min(concessions, evidence)),  # steelmanning
+        *(min(new_words // 5, changed + holds), heads, evidence),  # grounding
+        *(min(changed, argued), argued, errors),  # capitulation
+        *(heads, min(argued, heads), arguments // 2),  # normative or informational
+        *(changes // 2, changes, min(2, len(after))),  # transparency
+        *(min(holds, evidence), min(holds, concessions), min(holds, errors + arguments // 3)),  # courage
+        *(min(firm, evidence), doubts, min(BEST_GRADE, firm)),  # coherence
+        *(errors, min(errors, changes), doubts),  # errors
+        *(new_words // 8, min(new_words // 8, arguments), min(new_words // 12, heads)),  # blind spots
+    )
+    return [min(BEST_GRADE, each) for each in points]
+
+
+class SimulatedJudge:
+    """Grades by what it counts in the judged text; with chance ``1 - accuracy`` of the observer a grade is one step off."""
+
+    def __init__(self, observer: ObserverSpec) -> None:
+        self.observer = observer
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` asks for a judgement."""
+        return quoted(request.messages).keys() == {"vignette", "first", "final"}
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the judgement; nothing where ``request`` asks for none."""
+        asked, own = quoted(request.messages), self.observer
+        if not self.knows(request):
+            return ""
+        # Judges of one accuracy and different seeds err on different criteria: they agree as far as they are good.
+        key = canonical_json([own.seed, sorted(asked.items()), request.step, request.sampling.seed])
+        digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
+        luck = [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]
+        longer = round(own.length_bias * len(asked["final"].split()) / 100)
+        grades = {}
+        for place, (name, best) in enumerate(zip(CRITERIA, deserved(asked), strict=True)):
+            grade, (chance, side) = min(best + longer, BEST_GRADE), luck[2 * place : 2 * place + 2]
+            if chance >= own.accuracy:
+                grade = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
+            grades[name] = grade
+        reply, (refuses, slips, form) = json.dumps(grades), luck[-3:]
+        if isinstance(request.constraint, JsonObject):
+            return reply
+        if refuses < own.refusal:
+            return JUDGE_REFUSAL
+        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < own.untidiness else reply

@@ -21,9 +21,9 @@ from metacog_pipeline.benchmark.contract import Judging, Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
 from metacog_pipeline.benchmarks.medley.judging import grades
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
-from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.prompts import json_object
 from metacog_pipeline.benchmarks.medley.records import claim_items
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedJudge
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec
