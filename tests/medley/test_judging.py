@@ -21,7 +21,7 @@ from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.records import parse_reply
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedJudge
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
 from tests.injections import INJECTIONS
 from tests.medley.conftest import build_debate, build_reply
 from tests.tables import every
@@ -295,7 +295,7 @@ def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing
 
 # --- the simulated judge ----------------------------------------------------------------------------------------------
 def graded(one, *, held=False, step="judge", seed=1, **observer):
-    messages, form = one.messages(again=step != "judge"), asking._grades_object() if held else None
+    messages, form = one.messages(again=step != "judge"), JsonObject("grades", "{}") if held else None
     request = ChatRequest(messages, Sampling(seed=seed), form, step)
     return SimulatedJudge(ObserverSpec(**observer))(request)
 

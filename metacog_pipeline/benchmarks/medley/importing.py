@@ -92,5 +92,5 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items
                 again = float(scores[name][place])
                 value = None if np.isnan(again) else again
                 rows.append((row["instance_id"], row["condition"], name, float(stored), value))
-    kinds = {"instance_id": pl.String, "condition": pl.String, "measure": pl.String, "stored": pl.Float64}
+    kinds = {**dict.fromkeys(("instance_id", "condition", "measure"), pl.String), "stored": pl.Float64}
     return pl.DataFrame(rows, schema={**kinds, "again": pl.Float64}, orient="row")

@@ -14,13 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.source_files import (
-    Fetched,
-    downloaded,
-    fetch_each,
-    sources_folder,
-    write_note,
-)
+from metacog_pipeline.benchmark import source_files
+from metacog_pipeline.benchmark.source_files import Fetched
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.home import Home
@@ -53,14 +48,13 @@ DIGEST = sha256_hex(canonical_json(DIGESTS))
 
 def source_path(home: Home) -> Path:
     """Return the folder in which the verified source is kept."""
-    return sources_folder(home, "medley") / "v1.0"
+    return source_files.sources_folder(home, "medley") / "v1.0"
 
 
 def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, **how: Any) -> list[Fetched]:
     """Bring the source into ``home``, verified; what is already there is left alone.
 
-    ``folder``: a folder with the files or an archive of them, or such an archive (wheel or zip); ``how``: transport and
-    progress of a download.
+    ``folder``: the files, or an archive of them, or one in it; ``how``: transport and progress of a download.
     """
 
     def bring(url: str) -> Fetched:
@@ -69,10 +63,10 @@ def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, 
         if folder is not None:
             return _keep(home, folder, str(folder))
         keep, arrived = partial(_keep, home, origin=url), source_path(home).with_name("v1.0.download.zip")
-        how.setdefault("transport", None), how.setdefault("progress", None)
-        return downloaded(PUBLISHED, url, arrived, keep, limit=MAX_ARCHIVE_BYTES, **how)
+        usual = {"transport": None, "progress": None, "limit": MAX_ARCHIVE_BYTES}
+        return source_files.downloaded(PUBLISHED, url, arrived, keep, **{**usual, **how})
 
-    return fetch_each("medley", home, {PUBLISHED: URL}, names, bring)
+    return source_files.fetch_each("medley", home, {PUBLISHED: URL}, names, bring)
 
 
 def load_source(home: Home) -> Path:
@@ -99,7 +93,7 @@ def _keep(home: Home, place: Path, origin: str) -> Fetched:
         with replacing(folder / file) as temporary:
             temporary.write_bytes(content)
     note = {"digest": DIGEST, "files": DIGESTS, "origin": origin, "source": PUBLISHED}
-    write_note(folder.with_name("v1.0.json"), note)
+    source_files.write_note(folder.with_name("v1.0.json"), note)
     return Fetched(PUBLISHED, folder, INSTANCES, DIGEST, origin)
 
 

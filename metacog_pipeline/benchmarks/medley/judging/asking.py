@@ -65,14 +65,11 @@ class Case:
 
 def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
     """Return one case per response of one model and run, in their order; rows of other instances are left out."""
-    by_id, steps = {instance.item_id: instance for instance in instances}, (STEP_A, B_SOCIAL)
-    found = []
-    for row in responses.iter_rows(named=True):
-        if (item := by_id.get(row["item_id"])) is None:
-            continue
+    by_id, steps, found = {instance.item_id: instance for instance in instances}, (STEP_A, B_SOCIAL), []
+    for row in responses.filter(pl.col("item_id").is_in(list(by_id))).iter_rows(named=True):
         why = next((f"{s} is {row[f'status_{s}']}" for s in steps if row[f"status_{s}"] != "ok"), None)
-        texts = ["" if why else condensed(json.loads(row[f"reply_{s}"] or "null")) for s in steps]
-        found.append(Case(item, row["condition"], texts[0], texts[1], why, row["source"]))
+        first, final = ("" if why else condensed(json.loads(row[f"reply_{s}"] or "null")) for s in steps)
+        found.append(Case(by_id[row["item_id"]], row["condition"], first, final, why, row["source"]))
     return found
 
 
@@ -96,7 +93,6 @@ def _flat(value: object) -> str:
 
 
 def _short(value: object) -> str:
-    """Return a name or label on one line, ``?`` where it is none."""
     text = value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else ""
     return " ".join(text.split()) or "?" if len(text) <= LABEL_CHARACTERS else "?"
 
@@ -107,28 +103,21 @@ def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, 
     return tuple(judge for judge in judges if judge.family != model.family)
 
 
-@functools.cache
-def _grades_object() -> JsonObject:
-    grade = {"type": "integer", "enum": list(range(grades.BEST_GRADE + 1))}
-    return JsonObject("grades", json.dumps(json_object(dict.fromkeys(CRITERIA, grade))))
-
-
 def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     """Return one task per case in which there is something to judge."""
+    grade = {"type": "integer", "enum": list(range(grades.BEST_GRADE + 1))}
+    form = JsonObject("grades", json.dumps(json_object(dict.fromkeys(CRITERIA, grade))))
 
     async def run(case: Case, ask: Ask, mode: str) -> None:
-        held, tokens = None if mode == "text" else _grades_object(), max(judge.max_tokens, JUDGE_TOKENS)
+        held, tokens = None if mode == "text" else form, max(judge.max_tokens, JUDGE_TOKENS)
         for step in STEPS:
             words = case.messages(again=step != STEPS[0])
             answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
             if answer.status is not Status.OK or not parse_judgement(answer.text).tells_little:
                 return
 
-    return [
-        Task(case.item.item_id, case.digest, case.condition, functools.partial(run, case))
-        for case in given
-        if case.unjudged is None
-    ]
+    asked = (case for case in given if case.unjudged is None)
+    return [Task(one.item.item_id, one.digest, one.condition, functools.partial(run, one)) for one in asked]
 
 
 # --- how it is read ---------------------------------------------------------------------------------------------------
@@ -167,7 +156,7 @@ def read_judgements(
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
             summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-            row = {
+            rows.append({
                 **{"benchmark": BENCHMARK, "dataset": case.item.dataset, "domain": case.item.domain},
                 **{"condition": case.condition, "model": model.name, "run": run},
                 **{"judge": judge.name, "judge_family": judge.family, "judge_place": place},
@@ -176,8 +165,7 @@ def read_judgements(
                 **{name: total(list(kept.values()), name) for name in summed},
                 **{name: last[name] if last else None for name in ("mode", "step", "answer_id")},
                 "source": "simulated" if "simulated" in sources else case.source,
-            }
-            rows.append(row)
+            })  # fmt: skip
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 

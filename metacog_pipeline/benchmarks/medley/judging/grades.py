@@ -16,17 +16,10 @@ FEWEST_TELLING = 5  # grades that differ from 1; with fewer, the judge is asked 
 MINIMAL_GRADE, BEST_GRADE = 1, 3
 # Letter of a criterion -> dimension; three criteria each, a1 … b3.
 DIMENSION_OF = {
-    "a": "attribution_depth",
-    "s": "steelmanning_quality",
-    "g": "logical_grounding",
-    "q": "capitulation_quality",
-    "n": "normative_vs_informational",
-    "t": "transparency",
-    "k": "intellectual_courage",
-    "m": "confidence_coherence",
-    "e": "error_acknowledgment",
-    "b": "blind_spot_recognition",
-}
+    "a": "attribution_depth", "s": "steelmanning_quality", "g": "logical_grounding", "q": "capitulation_quality",
+    "n": "normative_vs_informational", "t": "transparency", "k": "intellectual_courage", "m": "confidence_coherence",
+    "e": "error_acknowledgment", "b": "blind_spot_recognition",
+}  # fmt: skip
 JUDGE_DIMENSIONS = tuple(DIMENSION_OF.values())
 CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1, 2, 3))
 
@@ -35,10 +28,9 @@ CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1
 @functools.cache  # the shipped file does not change under a running process
 def _shipped() -> tuple[Mapping[str, Any], Mapping[str, str]]:
     data = read_toml(shipped("data", "medley", "judge.toml"))
-    criteria = {
+    return data, {
         f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
     }
-    return data, criteria
 
 
 @functools.cache
@@ -52,12 +44,12 @@ def judge_digest() -> str:
 def judge_wording() -> Wording:
     """Return the words of a judge, with rubric and form, as a wording of two steps: ``judge`` and ``again``."""
     data, criteria = _shipped()
-    rubric = "\n\n".join(
-        "\n".join([dimension.replace("_", " "), *(f"{letter}{n}  {criteria[f'{letter}{n}']}" for n in (1, 2, 3))])
-        for letter, dimension in DIMENSION_OF.items()
-    )  # fmt: skip
-    rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
-    fixed = {"rubric": rubric, "form": "{" + ",\n ".join(rows) + "}"}
+    rubric, form = [], []
+    for letter, dimension in DIMENSION_OF.items():
+        keys = [f"{letter}{n}" for n in (1, 2, 3)]
+        rubric.append("\n".join([dimension.replace("_", " "), *(f"{key}  {criteria[key]}" for key in keys)]))
+        form.append(", ".join(f'"{key}": <0-3>' for key in keys))
+    fixed = {"rubric": "\n\n".join(rubric), "form": "{" + ",\n ".join(form) + "}"}
     text = PLACE.sub(lambda place: fixed.get(place[1], place[0]), data["text"])
     return Wording("judge", {"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"])
 
