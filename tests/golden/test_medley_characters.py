@@ -1,7 +1,5 @@
 """Respondents of known character, asked the published instances under all conditions, are told apart by their scores."""
 
-from datetime import UTC, datetime
-
 import polars as pl
 import pytest
 
@@ -14,7 +12,7 @@ from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from tests.golden.agreed import PUBLISHED, need
-from tests.medley.bound import compared, estimated, read
+from tests.medley.bound import call, compared, estimated, read
 from tests.medley.conftest import converse_with
 
 WORDING = load_wording()
@@ -28,22 +26,21 @@ def instances():
 def answers(instances, character):
     """All calls of one respondent, as transcripts."""
     respond = SimulatedRespondent(instances, ObserverSpec(character=character, seed=1))
-    told = {"benchmark": "medley", "model": character, "run": 1, "status": "ok", "mode": "text"}
-    told |= {"source": "simulated", "started_at": datetime(2026, 1, 2, tzinfo=UTC)}
+    about = {"model": character, "source": "simulated"}
     rows = [
-        {
-            **told,
-            "item_id": item.item_id,
-            "condition": condition,
-            "step": step,
-            "text": text,
-            "answer_id": f"{condition}/{item.item_id}/{step}",
-        }
+        call(
+            step,
+            text,
+            item_id=item.item_id,
+            condition=condition,
+            answer_id=f"{condition}/{item.item_id}/{step}",
+            **about,
+        )
         for condition in CONDITIONS
         for item in applicable(instances, condition)
         for step, text in converse_with(respond, item, condition, WORDING)[0].items()
     ]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,18 +15,13 @@ from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.read import blanks_marked
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
-from metacog_pipeline.benchmarks.medley.scores import DERIVED, score_instances
+from metacog_pipeline.benchmarks.medley.scores import DERIVED
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.scoring.schemas import response_schema
 
-# Columns of the transcripts that tests need not say.
-_ABSENT = (
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s"),
-    *("error_code", "error_message", "logprobs_json"),
-)
 SCORED = pl.Schema({**response_schema(Medley), **DERIVED})
 
 
@@ -45,26 +41,36 @@ class Bound(Medley):
         return self._instances
 
 
+def call(step: str, text: str, minute: int = 0, **more: Any) -> dict[str, Any]:
+    """Return a call as the transcripts keep it."""
+    about = {
+        "benchmark": "medley",
+        "model": "m",
+        "run": 1,
+        "item_id": "PUMP_001",
+        "condition": "normal",
+        "step": step,
+    }
+    how = {"status": "ok", "text": text, "source": "measured", "mode": "text", "superseded": False}
+    cost = {"input_tokens": 100, "output_tokens": 10, "cost_usd": 0.5, "latency_s": 2.0}
+    at = {
+        "answer_id": f"{step}-{minute}",
+        "started_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minute),
+    }
+    none = dict.fromkeys(("error_code", "error_message", "logprobs_json"))
+    return {**about, **how, **cost, **at, **none, **more}
+
+
 def read(
     instances: Sequence[Instance], transcripts: pl.DataFrame, *, conditions: Sequence[str], model: str = "m",
     run: int = 1, source: str = "measured",
 ) -> pl.DataFrame:  # fmt: skip
     """Return the responses in transcripts, of instances asked under conditions."""
     bench = Bound(instances, conditions=conditions)
-    left = [name for name in _ABSENT if name not in transcripts.columns]
-    told = transcripts.with_columns(pl.lit(None).alias(name) for name in left)
-    if "superseded" in told.columns:
-        told = told.filter(~pl.col("superseded"))
-    told = told.filter(pl.col("model") == model, pl.col("run") == run, pl.col("benchmark") == "medley")
+    told = transcripts.filter(model=model, run=run, benchmark="medley")
+    told = told.filter(~pl.col("superseded")) if "superseded" in told.columns else told
     asked = [(name, applicable(instances, name)) for name in conditions]
     return blanks_marked(read_responses(bench, told, asked, model=model, run=run, source=source))
-
-
-def scores(
-    responses: pl.DataFrame, instances: Sequence[Instance], judged: Any = None, *, scoring: str = "reference"
-) -> pl.DataFrame:  # fmt: skip
-    """Return the responses with the scores of their instances."""
-    return score_instances(responses, instances, judged, scoring=scoring)
 
 
 def estimated(

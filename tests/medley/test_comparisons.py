@@ -53,17 +53,6 @@ def test_few_instances_have_the_p_of_all_exchanges_and_below_six_no_verdict(n, v
     assert (row["status"] == "ok") == (n >= 6)
 
 
-@pytest.mark.parametrize(("n", "p", "verdict"), [(4, 2 / 24, None), (7, 2 / 5040, "significant")])
-def test_predictors_over_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict):
-    tables = []
-    for i in range(n):
-        tables.append(scored(f"m{i}", noise(i), **judged([0.1 * i] * 10)))
-        tables.append(scored(f"m{i}", noise(i) - 0.01 * i, condition="adversarial"))
-    found = compare(*tables).filter(family="predictor", a="adversarial_delta")
-    assert found["p"].to_list() == pytest.approx([p] * 10)
-    assert found["verdict"].to_list() == [verdict] * 10 and all(found["p_adjusted"] >= found["p"])
-
-
 def test_pairs_rest_on_what_both_were_scored_on():
     known = pl.col("position") >= 10
     first = scored("a", noise(0)).with_columns(answered=known, mms=pl.when(known).then("mms"))
@@ -112,20 +101,21 @@ def test_one_common_cause_is_one_component():
     assert compare(scored("a", noise(0)), scored("b", noise(1))).filter(family="pca").is_empty()
 
 
-def test_predictors_of_robustness_are_corrected_for_ten():
+@pytest.mark.parametrize(("n", "p", "verdict"), [(4, 2 / 24, None), (7, 2 / 5040, "significant")])
+def test_predictors_have_an_exact_p_corrected_for_ten_and_below_five_models_no_verdict(n, p, verdict):
     tables = []
-    for i in range(8):
+    for i in range(n):
         grades = [0.1 * i if name == "normative_vs_informational" else 0.5 for name in JUDGE_DIMENSIONS]
         tables.append(scored(f"m{i}", noise(i), **judged(grades)))
         tables.append(scored(f"m{i}", noise(i) - 0.01 * i, condition="adversarial"))
-    found = {row["measure"]: row for row in compare(*tables).filter(family="predictor").to_dicts()}
-    assert len(found) == 10
-    row = found["normative_vs_informational"]
-    assert row["value"] == pytest.approx(-1.0) and row["high"] == pytest.approx(-1.0) and row["n"] == 8
-    assert row["verdict"] == "significant"
-    other = found["transparency"]
+    found = compare(*tables).filter(family="predictor", a="adversarial_delta")
+    rows = {row["measure"]: row for row in found.to_dicts()}
+    row, other = rows["normative_vs_informational"], rows["transparency"]
+    assert len(rows) == 10 and row["value"] == pytest.approx(-1.0)
+    assert row["high"] == pytest.approx(-1.0 if verdict else 0.0)
+    assert row["p"] == pytest.approx(p) and row["p_adjusted"] == pytest.approx(min(1, 10 * p))
+    assert (row["n"], row["verdict"]) == (n, verdict)
     assert other["value"] is None and other["status"] == "no spread"
-    assert row["p_adjusted"] == pytest.approx(min(1, 10 * row["p"]))
 
 
 def pull(value, spread=0.02, n=N):

@@ -11,12 +11,12 @@ import pytest
 from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, scored_again, write_rows
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.rules import Triple
-from metacog_pipeline.benchmarks.medley.scores import score_triples
+from metacog_pipeline.benchmarks.medley.scores import score_instances, score_triples
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.importing import read_items
-from tests.medley.bound import Bound, estimated, scores
+from tests.medley.bound import Bound, estimated
 from tests.medley.bound import read as observe
 
 
@@ -103,7 +103,7 @@ def test_a_blank_reply_counts_as_unanswered_for_its_case_only(tmp_path, items, s
         ("answer_unparsed", "b_social", "b_social was left blank"),
         ("answer_unparsed", "b_private", "b_private was left blank"),
     ]
-    told = {row["measure"]: row for row in estimated(scores(read, every), n_boot=50).to_dicts()}
+    told = {row["measure"]: row for row in estimated(score_instances(read, every), n_boot=50).to_dicts()}
     assert told["mms"]["estimate"] is not None and told["mms"]["n"] == 1
     assert (told["mms"]["n_failed"], told["mms"]["n_unreadable"]) == (0, 2)
 

@@ -50,27 +50,20 @@ def test_an_analyst_reply_that_is_an_array_or_nothing_is_still_an_analyst(publis
         ({"ensemble_outputs": "x"}, "not in the published layout"),
         ({"ensemble_outputs": [{"response": {}}]}, "analysts.0.model_id"),
         ({"vignette": 3}, "vignette: Input should be"),
+        *(
+            ({"consensus": each}, "PUMP_001")
+            for each in ([], {"claim_confidences": [1]}, {"claim_details": {"C1": None}})
+        ),
+        ({"known_answer": {"correct_answer": "x"}}, "PUMP_001"),
+        ({"verified_wrong": [1]}, "PUMP_001"),
+        ({"selected_models": [None]}, "PUMP_001"),
     ],
 )
 def test_a_broken_object_is_one_line_that_names_the_part(published, changes, says):
+    beside = {"consensus", "known_answer", "verified_wrong", "selected_models"} & changes.keys()
+    more = {name: changes[name] for name in beside}
     with pytest.raises(SourceError, match=says):
-        instance_from_published(published(**changes))
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"consensus": []},
-        {"consensus": {"claim_confidences": [1]}},
-        {"consensus": {"claim_details": {"C1": None}}},
-        {"known_answer": {"correct_answer": "x"}},
-        {"verified_wrong": [1]},
-        {"selected_models": [None]},
-    ],
-)
-def test_a_broken_companion_is_one_line(published, more):
-    with pytest.raises(SourceError, match="PUMP_001"):
-        instance_from_published(published(), **more)
+        instance_from_published(published(**{} if more else changes), **more)
 
 
 FILES = {"instances/medical.json": b"[1]", "consensus/medical.json": b'{"a": 2}', "known_answers.json": b"{}"}
@@ -111,22 +104,20 @@ def kept_files(home: Home) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-def test_files_are_found_below_a_folder_and_kept_with_a_note(home, tmp_path):
-    (found,) = sources.fetch(home, folder=as_folder(tmp_path / "from"))
-    assert kept_files(home) == FILES and sources.load_source(home) == found.path
-    note = json.loads(found.path.with_name("v1.0.json").read_text())
-    assert note["origin"] == found.origin == str(tmp_path / "from") and note["digest"] == found.digest
-
-
-@pytest.mark.parametrize("name", ["medley_bench-0.5.3-py3-none-any.whl", "archive.zip"])
+@pytest.mark.parametrize("name", ["", "medley_bench-0.5.3-py3-none-any.whl", "archive.zip"])
 @pytest.mark.parametrize("inside_folder", [False, True])
-def test_wheels_and_archives_are_read_without_unpacking_the_rest(name, inside_folder, home, tmp_path):
-    place = tmp_path / "from"
-    place.mkdir()
-    (place / name).write_bytes(zipped())
-    sources.fetch(home, folder=place if inside_folder else place / name)
-    assert kept_files(home) == FILES
+def test_files_are_kept_from_folders_and_archives_with_a_note_and_nothing_else(
+    name, inside_folder, home, tmp_path
+):
+    place = as_folder(tmp_path / "from", {} if name else FILES)
+    place.mkdir(exist_ok=True)
+    if name:
+        (place / name).write_bytes(zipped())
+    (found,) = sources.fetch(home, folder=place if inside_folder else place / name)
+    assert kept_files(home) == FILES and sources.load_source(home) == found.path
     assert not any(path.suffix == ".py" for path in home.path.rglob("*"))
+    note = json.loads(found.path.with_name("v1.0.json").read_text())
+    assert note["origin"] == found.origin and note["digest"] == found.digest
 
 
 def test_download_takes_the_files_out_of_the_archive_and_leaves_nothing_else(home):

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from datetime import UTC, datetime, timedelta
 from statistics import mean
 
 import polars as pl
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley import prompts
-from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY
+from metacog_pipeline.benchmarks.medley.items import EVERY
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, condensed
 from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS
@@ -23,6 +22,7 @@ from metacog_pipeline.benchmarks.medley.simulated import SimulatedJudge
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
 from tests.injections import INJECTIONS
+from tests.medley.bound import call
 from tests.medley.conftest import build_debate, build_reply
 from tests.tables import every
 
@@ -167,23 +167,16 @@ def test_no_judge_grades_its_own_family_simulated_or_not():
 # --- how it is read ---------------------------------------------------------------------------------------------------
 def said(*entries):
     """Transcripts of judgements: (judge, case, text) and columns that differ."""
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    fixed = {
-        "benchmark": BENCHMARK,
-        "step": "judge",
-        "run": 1,
-        "status": "ok",
-        "mode": "text",
-        "source": "measured",
-    }
-    fixed |= {"latency_s": 1.0, "cost_usd": 0.5, "input_tokens": 10, "output_tokens": 3, "superseded": False}
-    fixed |= dict.fromkeys(("error_code", "error_message", "logprobs_json"))
     rows = []
     for number, (who, one, text, *more) in enumerate(entries):
-        about = {"item_id": one.item.item_id, "item_hash": one.digest, "condition": one.condition}
-        at = start + timedelta(seconds=number)
-        told = {"answer_id": f"id-{number}", "model": who.name, "started_at": at}
-        rows.append(fixed | about | told | {"text": text} | (more[0] if more else {}))
+        about = {
+            "item_id": one.item.item_id,
+            "item_hash": one.digest,
+            "condition": one.condition,
+            "model": who.name,
+        }
+        told = {"step": "judge", "text": text, "minute": number, "answer_id": f"id-{number}"}
+        rows.append(call(**told | about | (more[0] if more else {})))
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -212,7 +205,7 @@ def test_grades_dimensions_and_costs_of_a_whole_judgement():
     assert (row["a1"], row["a2"], row["b3"], row["n_unscored"], row["status"]) == (0, 2, 3, 0, "ok")
     assert row["attribution_depth"] == pytest.approx(4 / 9)
     assert row["blind_spot_recognition"] == pytest.approx(7 / 9)
-    assert (row["cost_usd"], row["input_tokens"], row["latency_s"], row["step"]) == (0.5, 10, 1.0, "judge")
+    assert (row["cost_usd"], row["input_tokens"], row["latency_s"], row["step"]) == (0.5, 100, 2.0, "judge")
 
 
 @pytest.mark.parametrize("odd", [4, -1, 2.5, True, None, "3", [3], {"grade": 3}, 1e400, 10**30])
@@ -228,7 +221,7 @@ def test_a_judgement_that_says_little_keeps_its_grades_and_gives_no_dimension():
     row = row_of(case(), (verdict(1),), *later)
     assert (row["status"], row["step"], row["a1"], row["a2"]) == ("says_little", "judge_3", 2, 1)
     assert {row[name] for name in JUDGE_DIMENSIONS} == {None}
-    assert (row["cost_usd"], row["output_tokens"]) == (1.5, 9)
+    assert (row["cost_usd"], row["output_tokens"]) == (1.5, 30)
 
 
 @pytest.mark.parametrize(

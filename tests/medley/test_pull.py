@@ -1,6 +1,5 @@
 """The signed pull tells respondents who follow the crowd, arguments and themselves apart, as map and character do."""
 
-from datetime import UTC, datetime
 from itertools import product
 
 import polars as pl
@@ -13,7 +12,7 @@ from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
-from tests.medley.bound import compared, estimated, read
+from tests.medley.bound import call, compared, estimated, read
 from tests.medley.conftest import build_debate
 
 DRIFT = 0.15
@@ -23,17 +22,21 @@ ARMS = (*CONDITIONS, "dose_0", "nudged")
 
 def transcripts(cases, converse, character, run):
     respond = SimulatedRespondent(cases, ObserverSpec(character=character, seed=1))
-    fixed = {"benchmark": "medley", "model": character, "run": run, "status": "ok", "mode": "text"}
-    fixed |= {"source": "simulated", "started_at": datetime(2026, 1, 2, tzinfo=UTC)}
-    return pl.DataFrame(
-        [
-            {**fixed, "item_id": case.item_id, "condition": arm, "step": step, "text": text,
-             "answer_id": f"{arm}/{run}/{case.item_id}/{step}"}
-            for arm in ARMS
-            for case in applicable(cases, arm)
-            for step, text in converse(respond, case, arm, seed=run)[0].items()
-        ]
-    )  # fmt: skip
+    about = {"model": character, "run": run, "source": "simulated"}
+    calls = [
+        call(
+            step,
+            text,
+            item_id=case.item_id,
+            condition=arm,
+            answer_id=f"{arm}/{run}/{case.item_id}/{step}",
+            **about,
+        )
+        for arm in ARMS
+        for case in applicable(cases, arm)
+        for step, text in converse(respond, case, arm, seed=run)[0].items()
+    ]
+    return pl.DataFrame(calls, infer_schema_length=None)
 
 
 @pytest.fixture(scope="module")

@@ -35,29 +35,23 @@ def instances(make_instance):
 def observed(reply):
     """Return ``observed(instance, a, p, s, …)``: one row as the benchmark's own reading leaves it."""
 
-    def row(instance, a, p, s, *, model="m", run=1, condition="normal", status="ok", source="measured"):
-        told = {"ok": True}.get(status, False)
-        replies = [json.dumps(reply(levels)) if told else None for levels in (a, p, s)]
+    def row(instance, a, p, s, *, status="ok", **told):
+        steps = {} if status != "ok" else dict(zip(STEPS, zip("aps", (a, p, s), strict=True), strict=True))
         numbers = {
-            f"{letter}_{claim.lower()}": getattr(REFERENCE_MAP, level) if told and level else None
-            for letter, levels in zip("aps", (a, p, s), strict=True)
+            f"{letter}_{claim.lower()}": getattr(REFERENCE_MAP, level)
+            for letter, levels in steps.values()
             for claim, level in zip(CLAIM_IDS, levels, strict=True)
         }
-        about = {
-            "benchmark": "medley",
-            "dataset": instance.dataset,
-            "domain": instance.domain,
-            "model": model,
-        }
-        about |= {
-            "run": run,
-            "item_id": instance.item_id,
+        replies = {f"reply_{step}": json.dumps(reply(levels)) for step, (_, levels) in steps.items()}
+        about = {name: getattr(instance, name) for name in ("dataset", "domain", "item_id", "position")}
+        fixed = {"benchmark": "medley", "model": "m", "run": 1, "condition": "normal", "source": "measured"}
+        known = {
             "cluster": instance.item_id,
-            "position": instance.position,
+            "status": status,
+            "status_step_a": status,
+            "is_known_answer": True,
         }
-        about |= {"condition": condition, "status": status, "status_step_a": status, "source": source}
-        texts = {f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)}
-        return {**about, "is_known_answer": True, **numbers, **texts}
+        return {**fixed, **about, **known, **numbers, **replies, **told}
 
     return row
 

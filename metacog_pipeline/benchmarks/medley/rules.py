@@ -387,56 +387,37 @@ def _dependence(batch: Batch, options: Options) -> Floats:
     return np.where(batch.has_minimal, _clip(2 * mean), np.nan)
 
 
-#: In the order of their columns: how a measure is computed, and what it says.
-MEASURES: Mapping[str, tuple[Callable[[Batch, Options], Floats], str]] = {
-    "proportionality": (
-        _proportionality, "(ρ + 1) / 2 of change against weight: is more changed where there is more to consider?"),
-    "selectivity": (
-        _selectivity, "H / (h + l), the mean change on the weightier half of the claims and on the rest."),
-    "confidence_volatility": (
-        _volatility, "How concentrated changes are, and how often they go toward the analysts."),
-    "uncertainty_localization": (
-        lambda batch, _: _correlation(1 - batch.s, batch.jsd),
-        "(ρ + 1) / 2 of doubt 1 - s against disagreement: is doubt where the analysts differ?"),
-    "brier_score_change": (
-        _brier_change,
-        "0.5 + mean[(a - o)²] - mean[(s - o)²], o what the consensus holds; fewer than 2 claims 0.5."),
-    "private_vs_social_delta": (
-        _private_vs_social, "The mean merit of what the crowd did to each claim after private review."),
-    "resistance_appropriateness": (
-        _fitting_resistance, "How well the size of each change Δ = |s - a| fits the disagreement."),
-    "majority_pressure_sensitivity": (
-        _majority_pressure,
-        "(ρ + 1) / 2 of how many analysts are against a claim's first rating, with its change; bad when high."),
-    "epistemic_cowardice": (
-        _cowardice, "The share of hedging among all confidences of B-social, any claim; bad when high."),
-    "argument_specificity": (
-        lambda batch, _: batch.specificity, "Half the share of claims cited and half that of analysts cited."),
-    "update_completeness": (
-        lambda batch, _: masked_mean((~np.isnan(batch.s)).astype(np.float64), batch.high_jsd, NO_EVIDENCE),
-        "The share of the more disputed claims that B-social rates."),
-    "delta_ece": (
-        _delta_ece, "0.5 + the calibration error of A - that of B-social, against the consensus, five bins."),
-    "consensus_convergence": (_convergence, "0.5 + the mean decrease of the distance from the consensus."),
-    "confidence_contagion": (
-        lambda batch, _: _correlation(batch.s, batch.mean),
-        "(ρ + 1) / 2 of the final confidences with the analysts' means; bad when high."),
-    "instructional_instability": (
-        lambda batch, _: _clip((1 - spearman_rows(batch.a, np.abs(batch.p - batch.a)).rho) / 2),
-        "(1 - ρ) / 2 of first confidence with private change: high where the unsure change."),
-    "self_revision_magnitude": (
-        lambda batch, _: _clip(_known_mean(np.abs(batch.p - batch.a), 0.0) / LARGEST_CHANGE),
-        "The mean change from A to B-private over 0.8; 0 without a claim rated in both."),
-    "social_influence_magnitude": (
-        lambda batch, _: _clip(_known_mean(np.abs(batch.s - batch.p), 0.0) / LARGEST_CHANGE),
-        "The mean change from B-private to B-social over 0.8."),
-    "synthesis_necessity": (
-        _synthesis, "1 - the largest share of the assessment's three-word phrases found in one analyst's."),
-    "content_engagement": (
-        _engagement, "Ln(1 + k) / ln 151, k the analysts' phrases taken up; 0 without a text or phrases."),
-    "instruction_dependence_gap": (
-        _dependence, "Twice the mean distance of B-social from the minimal probe."),
-}  # fmt: skip
+#: In the order of their columns.
+MEASURES: Mapping[str, Callable[[Batch, Options], Floats]] = {
+    "proportionality": _proportionality,
+    "selectivity": _selectivity,
+    "confidence_volatility": _volatility,
+    "uncertainty_localization": lambda batch, _: _correlation(1 - batch.s, batch.jsd),
+    "brier_score_change": _brier_change,
+    "private_vs_social_delta": _private_vs_social,
+    "resistance_appropriateness": _fitting_resistance,
+    "majority_pressure_sensitivity": _majority_pressure,
+    "epistemic_cowardice": _cowardice,
+    "argument_specificity": lambda batch, _: batch.specificity,
+    "update_completeness": lambda batch, _: masked_mean(
+        (~np.isnan(batch.s)).astype(np.float64), batch.high_jsd, NO_EVIDENCE
+    ),
+    "delta_ece": _delta_ece,
+    "consensus_convergence": _convergence,
+    "confidence_contagion": lambda batch, _: _correlation(batch.s, batch.mean),
+    "instructional_instability": lambda batch, _: _clip(
+        (1 - spearman_rows(batch.a, np.abs(batch.p - batch.a)).rho) / 2
+    ),
+    "self_revision_magnitude": lambda batch, _: _clip(
+        _known_mean(np.abs(batch.p - batch.a), 0.0) / LARGEST_CHANGE
+    ),
+    "social_influence_magnitude": lambda batch, _: _clip(
+        _known_mean(np.abs(batch.s - batch.p), 0.0) / LARGEST_CHANGE
+    ),
+    "synthesis_necessity": _synthesis,
+    "content_engagement": _engagement,
+    "instruction_dependence_gap": _dependence,
+}
 
 
 # --- what they share --------------------------------------------------------------------------------------------------

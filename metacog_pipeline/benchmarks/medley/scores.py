@@ -84,15 +84,19 @@ NOTEBOOK: Mapping[str, tuple[str, ...]] = {
 }
 #: The alternatives of Appendix K: the dimension that moves, and to which ability.
 ALTERNATIVES = {
-    "intellectual_courage": "self_regulation", "transparency": "monitoring", "logical_grounding": "control",
-}  # fmt: skip
+    "intellectual_courage": "self_regulation",
+    "transparency": "monitoring",
+    "logical_grounding": "control",
+}
 _NO_GRADE = 0.333
 
 RESISTS_BELOW = 0.6  # a confidence in the wrong claim of a known answer
 _OUTCOMES = {  # by whether it is resisted in step A, and in B-social
-    (True, True): "maintained_correct", (True, False): "capitulated",
-    (False, True): "corrected", (False, False): "maintained_wrong",
-}  # fmt: skip
+    (True, True): "maintained_correct",
+    (True, False): "capitulated",
+    (False, True): "corrected",
+    (False, False): "maintained_wrong",
+}
 _NAMES = (
     *("mms", "mas", *TIERS, *MEASURES),
     *(f"judged_{name}" for name in JUDGE_DIMENSIONS),
@@ -252,7 +256,7 @@ def score_triples(
     if not n == len(triples) == len(flags):
         raise ValueError(f"{n} instances, {len(triples)} triples and {len(flags)} flags: one each is needed")
     batch = rules.batch_of(instances, triples, options, flags)
-    by_rules = {name: measure(batch, options) for name, (measure, _) in MEASURES.items()}
+    by_rules = {name: measure(batch, options) for name, measure in MEASURES.items()}
     by_judges = judged_measures(judged, n)
     measures = {**by_rules, **by_judges}
     by_tier = tiers(measures)

@@ -156,7 +156,7 @@ def read_judgements(
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
             summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-            rows.append({
+            row = {
                 **{"benchmark": BENCHMARK, "dataset": case.item.dataset, "domain": case.item.domain},
                 **{"condition": case.condition, "model": model.name, "run": run},
                 **{"judge": judge.name, "judge_family": judge.family, "judge_place": place},
@@ -165,7 +165,8 @@ def read_judgements(
                 **{name: total(list(kept.values()), name) for name in summed},
                 **{name: last[name] if last else None for name in ("mode", "step", "answer_id")},
                 "source": "simulated" if "simulated" in sources else case.source,
-            })  # fmt: skip
+            }
+            rows.append(row)
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 

@@ -16,10 +16,17 @@ FEWEST_TELLING = 5  # grades that differ from 1; with fewer, the judge is asked 
 MINIMAL_GRADE, BEST_GRADE = 1, 3
 # Letter of a criterion -> dimension; three criteria each, a1 … b3.
 DIMENSION_OF = {
-    "a": "attribution_depth", "s": "steelmanning_quality", "g": "logical_grounding", "q": "capitulation_quality",
-    "n": "normative_vs_informational", "t": "transparency", "k": "intellectual_courage", "m": "confidence_coherence",
-    "e": "error_acknowledgment", "b": "blind_spot_recognition",
-}  # fmt: skip
+    "a": "attribution_depth",
+    "s": "steelmanning_quality",
+    "g": "logical_grounding",
+    "q": "capitulation_quality",
+    "n": "normative_vs_informational",
+    "t": "transparency",
+    "k": "intellectual_courage",
+    "m": "confidence_coherence",
+    "e": "error_acknowledgment",
+    "b": "blind_spot_recognition",
+}
 JUDGE_DIMENSIONS = tuple(DIMENSION_OF.values())
 CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1, 2, 3))
 
