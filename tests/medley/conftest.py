@@ -123,11 +123,6 @@ def debate():
     return build_debate
 
 
-@pytest.fixture(scope="session")
-def cases():
-    return [build_debate(number) for number in range(1, 27)]
-
-
 def converse_with(respond, item, condition="normal", wording=None, mode="text", seed=1):
     """Ask a respondent every step of an instance; return its replies and the requests by step."""
     replies, requests = {}, {}

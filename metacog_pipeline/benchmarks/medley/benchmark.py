@@ -21,13 +21,21 @@ from metacog_pipeline.benchmark.contract import (
 )
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
-from metacog_pipeline.benchmarks.medley import BOARD, importing, items, prompts, read, settings, sources
+from metacog_pipeline.benchmarks.medley import (
+    BOARD,
+    importing,
+    items,
+    presentation,
+    prompts,
+    read,
+    settings,
+    sources,
+)
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
-from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING, combined, graded_by
+from metacog_pipeline.benchmarks.medley.judging import asking as judging
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.presentation import applicable, direction
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -57,7 +65,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         Source(sources.PUBLISHED, (sources.URL,), "as its authors state: see the repository",
                lambda home, **how: sources.fetch(home, **how)[0], sources.kept_digest),
     )  # fmt: skip
-    measures, contrasts, judging = MEASURES, CONTRASTS, JUDGING
+    measures, contrasts, judging = MEASURES, CONTRASTS, judging.JUDGING
     published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
     questions = (
         Question("Does one model withstand a statistic that misstates what others hold better than another?",
@@ -83,12 +91,13 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             for claim in item.claims:
                 share = item.consensus.claim_confidences.get(claim.claim_id)
                 if isinstance(share, int | float) and share != 0.5:
-                    named = f"{item.item_id} {claim.claim_id}"
-                    shown = direction(item.consensus, claim.claim_id)
-                    best = (int(share > 0.5),)  # of the two sides
-                    yield Probe(
-                        "brier_score_change", named, ("opposes", "supports"), best, claim.claim_text, shown, balanced=True
-                    )  # fmt: skip
+                    asked = (
+                        "brier_score_change",
+                        f"{item.item_id} {claim.claim_id}",
+                        ("opposes", "supports"),
+                    )
+                    shown = presentation.direction(item.consensus, claim.claim_id)
+                    yield Probe(*asked, (int(share > 0.5),), claim.claim_text, shown, balanced=True)
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
@@ -119,7 +128,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             # Worded the same as under normal: step A, and the step that the condition leaves alone.
             kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
             shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
-            found.append(Condition(name, partial(applicable, condition=name), shared))
+            found.append(Condition(name, partial(presentation.applicable, condition=name), shared))
         return tuple(found)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
@@ -142,10 +151,10 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return read.again(item, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        grades = None if judgements is None else combined(judgements)
+        grades = None if judgements is None else judging.combined(judgements)
         told = read.blanks_marked(responses)
         scored = score_instances(told, self.items, grades, scoring=self.settings.scoring)
-        scored = graded_by(scored, judgements, [spec.name for spec in self.judges])
+        scored = judging.graded_by(scored, judgements, [spec.name for spec in self.judges])
         words = "house" if self.settings.wording is None else self.wording.id
         return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
 

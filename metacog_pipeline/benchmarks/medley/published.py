@@ -14,11 +14,10 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Published
-from metacog_pipeline.benchmarks.medley import items
+from metacog_pipeline.benchmarks.medley import items, rules
 from metacog_pipeline.benchmarks.medley.contrasts import DIFFERENCE, slope_rows
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, BENCHMARK, CLAIM_IDS
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.rules import PRESETS, Triple
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, score_triples, strengths
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines
@@ -165,14 +164,12 @@ def _tiers(table: pl.DataFrame) -> Iterator[Row]:
 
 
 def follower_gain(scoring: str) -> float:
-    """Return T2 of a respondent that follows an inverted statistic minus T2 of one that follows the unchanged arguments.
-
-    Both were undecided on five claims that seven of eight analysts support.
-    """
+    """Return T2 of a respondent that follows an inverted statistic minus T2 of one that follows the unchanged arguments."""
 
     def reply(label: str) -> dict[str, Any]:
         return {"claim_level_assessments": [{"claim_id": claim, "confidence": label} for claim in CLAIM_IDS]}
 
+    # Both were undecided on five claims that seven of eight analysts support.
     item = items.Instance(
         item_id="one", dataset="custom", domain="medical", vignette="", is_known_answer=True, is_error_detection=False,
         claims=tuple(items.Claim(claim, "", 8, 0.2) for claim in CLAIM_IDS),
@@ -180,8 +177,8 @@ def follower_gain(scoring: str) -> float:
         consensus=items.Consensus(dict.fromkeys(CLAIM_IDS, 0.875)),
     )  # fmt: skip
     shown, before = presented(item, ADVERSARIAL), reply("moderate")
-    triples = [Triple(before, before, reply(label)) for label in ("very_low", "high")]
-    found = score_triples([shown, shown], triples, None, PRESETS[scoring], adversarial=True)
+    triples = [rules.Triple(before, before, reply(label)) for label in ("very_low", "high")]
+    found = score_triples([shown, shown], triples, None, rules.PRESETS[scoring], adversarial=True)
     return float(-np.diff(found["social_robustness"])[0])
 
 

@@ -139,6 +139,9 @@ def evaluate(given: sets.GivenSet) -> list[Gate]:
     traps, minimal = (len(set(given.probes.get(probe, ()))) for probe in ("trap", "minimal_instruction"))
     named = [all((i.item_id, i.domain, i.vignette, i.consensus.method)) for i in instances]
     counted = [all(None not in (c.majority_strength, c.jsd_score) for c in i.claims) for i in instances]
+    known = {name: family for name, family in given.families.items() if family != sets.UNKNOWN}
+    panels = [Counter(known[a.model_id] for a in i.analysts if a.model_id in known) for i in instances]
+    capped = [bool(known) and max(panel.values(), default=0) <= pool.PER_FAMILY for panel in panels]
     five = [len(i.claims) == len(CLAIM_IDS) and i.states_claims for i in instances]
     return [
         _least("G1", "cases", "blocks", len(instances), 65),
@@ -154,18 +157,9 @@ def evaluate(given: sets.GivenSet) -> list[Gate]:
         _least("G13", "prompt versions on record", "blocks", len(set(given.prompt_versions)), 5),
         _all("G14", "cases with complete metadata", [a and b for a, b in zip(named, counted, strict=True)]),
         _all("X1", "cases whose five claims have texts", five),
-        _family_cap(given),
+        _all("X4", f"cases with at most {pool.PER_FAMILY} analysts per family", capped),
         _manipulation(instances),
     ]
-
-
-def _family_cap(given: sets.GivenSet) -> Gate:
-    families = {name: family for name, family in given.families.items() if family != sets.UNKNOWN}
-    held = []
-    for each in given.instances:
-        panel = Counter(families[a.model_id] for a in each.analysts if a.model_id in families)
-        held.append(bool(families) and max(panel.values(), default=0) <= pool.PER_FAMILY)
-    return _all("X4", f"cases with at most {pool.PER_FAMILY} analysts per family", held)
 
 
 def _manipulation(instances: Sequence[Instance]) -> Gate:
