@@ -81,7 +81,7 @@ def fenced(name: str, text: str) -> str:
 
 
 def quoted(messages: Iterable[Message]) -> dict[str, str]:
-    """Return the quotations in the user's message by name, whatever the words between them."""
+    """Return the quotations in the user's message by name; the words between them do not matter."""
     text = next((message.content for message in messages if message.role == "user"), "")
     return {name: inside for name, _, inside in reversed(_QUOTED.findall(text))}
 
