@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.benchmarks.metamedqa.read import IMPORTER
+from metacog_pipeline.benchmarks.metamedqa.rows import IMPORTER
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange.columns import parse_scale, parse_words, path_of

@@ -15,7 +15,7 @@ CONDITIONS = (
 
 def test_user_message_is_question_options_instructions(items, wording):
     item = items[3]
-    lines = prompts.user_message(item, wording).split("\n")
+    lines = prompts.first_messages(item, "baseline", wording)[-1].content.split("\n")
     assert lines[0] == item.question
     assert lines[1:7] == [f"{letter}. {text}" for letter, text in zip("ABCDEF", item.options, strict=True)]
     assert "\n".join(lines[7:]) == wording.instructions

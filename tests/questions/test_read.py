@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import prompts, read
-from metacog_pipeline.benchmarks.questions.items import Item
+from metacog_pipeline.benchmarks.questions.benchmark import on_one_scale
+from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.interchange.question_rows import question_of
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.lines import encode_logprobs
@@ -106,7 +107,7 @@ def logged(*numbers):
     frame = pl.DataFrame(
         {"stated": [each.stated for each in found], "confidence": [each.confidence for each in found]}
     )
-    return read.on_one_scale(frame)["confidence"].to_list()
+    return on_one_scale(frame)["confidence"].to_list()
 
 
 @every(

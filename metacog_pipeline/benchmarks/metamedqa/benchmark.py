@@ -10,7 +10,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.seeded_sample import drawn
-from metacog_pipeline.benchmarks.metamedqa import BOARD, read
+from metacog_pipeline.benchmarks.metamedqa import BOARD, read, rows
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
@@ -47,14 +47,13 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
-    published, importer = PUBLISHED, read.IMPORTER
+    published, importer = PUBLISHED, rows.IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[c.Step, ...]:
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
-        """Return the names of all sources; none for a set that ships with the package or is the user's own."""
         return tuple(SOURCES) if self.settings.dataset in FETCHED else ()
 
     @property
@@ -69,7 +68,6 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
 
     @property
     def files(self) -> Files:
-        """Where the files of the data set are."""
         folder = self.settings.folder
         own = None if folder is None else self.context.beside(folder)
         return Files(self.context.home, self.settings.dataset, own)
@@ -84,11 +82,8 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Return the answer modes to try, best first; a bias needs the ids of the letters' tokens."""
-        if spec.answer_mode != "auto":
-            return (spec.answer_mode,)
-        if spec.provider == "simulated":
-            return ("text",)
-        return tuple(mode for mode in MODES if mode != "logit_bias" or spec.token_ids)
+        found = super().modes(spec)
+        return found if spec.token_ids or len(found) == 1 else tuple(m for m in found if m != "logit_bias")
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         return steps(mode)
@@ -113,10 +108,8 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
         return coded(responses)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the responses with letter and confidence; the ratings 1 to 5 become 0 to 1.
-
-        An item has alternatives where one of A to D is right and the answer is no "I do not know" (see ``measures``).
-        """
+        """Return the responses with letter and confidence; the ratings 1 to 5 become 0 to 1."""
+        # Where F is right, and with an answer of "I do not know", nothing was chosen among alternatives.
         chosen = (pl.col("_ordinary") == 1) & (pl.col("_letter") != F)
         return responses.filter(status="ok").with_columns(
             correct=pl.col("correct").cast(pl.Float64),
@@ -135,18 +128,13 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     gate_settings: ClassVar = {"limit": None}
 
     def probes(self) -> Iterable[c.Probe]:
-        """Return the choice among the listed answers, and for E and F whether it is the key, with what is listed.
-
-        The fictional questions are about one organ, whose name gives all of them away: they count as one cluster.
-        """
+        """Return the choice among the listed answers, and for E and F whether it is the key, with what is listed."""
         for item in self.items:
             key, listed = LETTERS.index(item.target), item.options[:4]
-            cluster = item.kind if item.kind == "Fictional" else item.cluster
             if key < len(listed):
                 yield c.Probe("listed answer", item.item_id, listed, (key,), item.question)
+            # The fictional questions are about one organ, whose name gives all of them away: they count as one cluster.
+            cluster = item.kind if item.kind == "Fictional" else item.cluster
             for place, instrument in ((4, "none of the above"), (5, "cannot be answered")):
-                right, shown = (int(key == place),), " ".join(listed)
-                yield c.Probe(
-                    instrument, item.item_id, ("no", "yes"), right, item.question, shown,
-                    cluster=cluster, balanced=True,
-                )  # fmt: skip
+                about = (("no", "yes"), (int(key == place),), item.question, " ".join(listed))
+                yield c.Probe(instrument, item.item_id, *about, cluster=cluster, balanced=True)

@@ -3,10 +3,7 @@
 From the paper: one-way ANOVA with Tukey-Kramer across models, ANOVA with Fisher's LSD of each condition against the
 baseline, and regression of the recalls on accuracy with and without models that overuse E. ANOVA takes groups as
 independent although every group answers the same items, and LSD is not corrected. Added here: paired differences of shares
-with Holm's correction, McNemar, Cochran's Q, and paired differences of d′ and criterion.
-
-Unit of chance: the item. Where an item was asked in several runs its mean over runs is one observation. A model is in every
-test with the items it answered, and the row says how many it did not. Simulated models never meet measured ones.
+with Holm's correction, McNemar, Cochran's Q, and paired differences of d′ and criterion. The unit of chance is the item.
 """
 
 from __future__ import annotations
@@ -64,18 +61,13 @@ _COUNTED = {
 
 @dataclass(frozen=True)
 class Compared:
-    """Responses whose groups are compared: ``models`` under a condition, or ``conditions`` of a model.
-
-    ``frame`` has one row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs.
-    ``named`` holds the fields of a comparison that say which. ``left_out`` counts the items (× runs) of each group without
-    an answer.
-    """
+    """Responses whose groups are compared: ``models`` under a condition, or ``conditions`` of a model."""
 
     what: str
     groups: tuple[str, ...]
-    named: Mapping[str, str]
-    frame: pl.DataFrame
-    left_out: Mapping[str, int]
+    named: Mapping[str, str]  # the fields of a comparison that say which
+    frame: pl.DataFrame  # a row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n``
+    left_out: Mapping[str, int]  # items (× runs) of each group without an answer
 
     def table(self, measure: str) -> tuple[Floats, Ints]:
         """Return sums and numbers of answers of a measure, items × groups."""
@@ -92,30 +84,28 @@ class Compared:
         """Return a comparison of two of the groups, or of all of them, with what was left out."""
         sides = [name for name in self.groups if name in (a, b)] or self.groups
         missing = ", ".join(f"{n} of {name}" for name in sides if (n := self.left_out[name]))
-        said = [values.pop("note", None), f"left out: {missing} without an answer" if missing else None]
-        note = joined(*said)
+        note = joined(values.pop("note", None), f"left out: {missing} without an answer" if missing else None)
         return Comparison(f"{family}_{self.what}", measure, a, b, note=note, **{**self.named, **values})
 
 
 def compared_sets(groups: Sequence[Group], what: str) -> Iterator[Compared]:
     """Yield what is compared: ``models`` under each condition, or ``conditions`` of each model."""
     column, held = ("model", "condition") if what == "models" else ("condition", "model")
-    kept = [group for group in groups if group.rows.height]
+    # Simulated models never meet measured ones.
+    keys, kept = ("dataset", "source", held), [group for group in groups if group.rows.height]
     if not kept:
         return
-    rows = [group.rows.with_columns(source=pl.lit(group.source)) for group in kept]
-    ready = _per_item(pl.concat(rows, how="diagonal_relaxed"))
-    for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
-        named = {"dataset": key[0], "source": key[1], held: key[2]}
-        here = [
-            group for group in kept if all(getattr(group, name) == value for name, value in named.items())
-        ]
+    rows = pl.concat([g.rows.with_columns(source=pl.lit(g.source)) for g in kept], how="diagonal_relaxed")
+    for key, part in _per_item(rows).partition_by(keys, as_dict=True).items():
+        here = [group for group in kept if tuple(getattr(group, name) for name in keys) == key]
         own = {getattr(group, column): group.n_failed for group in here}
         names = sorted(own, key=lambda name: (name != BASELINE, name))
+        named = dict(zip(keys, key, strict=True))
         yield Compared(what, tuple(names), named, part.rename({column: "group"}), own)
 
 
 def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return sums and numbers of each measure: over the runs of an item, whose mean is one observation."""
     keys = ("dataset", "source", "condition", "model")
     counted = {name: pl.when(counts).then(value) for name, (counts, value) in _COUNTED.items()}
     found = responses.lazy().select(*keys, item=pl.col("item_id").rank("dense"), **counted)
@@ -130,6 +120,7 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
     tukey, names = compared.what == "models", compared.groups
     for measure in _TESTED if len(names) > 1 else ():
         result = _anova(compared, measure)
+        size, mean, sd = result.groups.n, result.groups.mean, result.groups.sd
         yield compared.row(
             "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
             status=result.status,
@@ -138,10 +129,7 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
         if not tukey and names[0] == BASELINE:
             pairs = fisher_lsd(result, 0)
         for pair in pairs:
-            one, other = (
-                (result.groups.n[at], result.groups.mean[at], result.groups.sd[at])
-                for at in (pair.first, pair.second)
-            )
+            one, other = ((size[at], mean[at], sd[at]) for at in (pair.first, pair.second))
             yield compared.row(
                 "tukey" if tukey else "lsd", measure, names[pair.first], names[pair.second],
                 value=pair.difference, statistic=pair.statistic, df2=result.df_error,
@@ -166,26 +154,22 @@ def _anova(compared: Compared, measure: str) -> Anova:
 
 def _wanted(result: Anova) -> Pairs | None:
     """Return the pairs with the best model where there are many; p stays family-wise over all pairs."""
-    k = len(result.groups.n)
-    best = int(largest(result.groups.mean))
+    k, best = len(result.groups.n), int(largest(result.groups.mean))
     return None if k <= MOST_PAIRED else [(min(best, i), max(best, i)) for i in range(k) if i != best]
 
 
 def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield recall on accuracy over models: with all of them and, where some overuse E, without those."""
     chosen, asked = (each.sum(axis=0) for each in compared.table("choice_share_E"))
-    share = chosen / asked
-    over = [at for at, each in enumerate(share) if each >= E_SHARE_FLAG]
+    over = {at: each for at, each in enumerate(chosen / asked) if each >= E_SHARE_FLAG}
     accuracy = _anova(compared, "accuracy").groups.mean
     for recall in _RECALLS:
         groups = _anova(compared, recall).groups
         kept = [at for at, n in enumerate(groups.n) if n]
-        named = "; ".join(
-            f"{compared.groups[at]} (E is {share[at]:.1%} of all choices)" for at in over if at in kept
-        )
         sets = [(kept, f"all {len(kept)} models")]
-        if named:
-            sets.append(([at for at in kept if at not in over], f"without {named}"))
+        eager = [f"{compared.groups[at]} (E is {over[at]:.1%} of all choices)" for at in over if at in kept]
+        if eager:
+            sets.append(([at for at in kept if at not in over], f"without {'; '.join(eager)}"))
         for own, note in sets if len(kept) >= 3 else ():
             x, y = [accuracy[at] for at in own], [groups.mean[at] for at in own]
             line, p = line_through(x, y), exact.order_p(x, y)  # p of all orders, where there are few enough
@@ -215,13 +199,14 @@ def between_models(
 
 def on_shared_items(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
     """Yield differences of shares, McNemar's test where items were asked once, and differences of d′ and criterion."""
-    for measure in _PAIRED if pairs else ():
+    if not pairs:
+        return
+    for measure in _PAIRED:
         sums, asked = compared.table(measure)
         here = (asked > 0).any(axis=1)
         if here.any():
             yield from _shares(compared, measure, sums[here].astype(np.int64), asked[here], pairs)
-    if pairs:
-        yield from _detections(compared, pairs, seed)
+    yield from _detections(compared, pairs, seed)
 
 
 def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pairs) -> Iterator[Comparison]:
@@ -248,14 +233,11 @@ def _shares(compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Pa
 
 
 def _p_of_pair(wald: float, one: Floats, other: Floats) -> tuple[float | None, str]:
-    """Return p and its note: of all exchanges of few items, else Wald's, never below the least p there is.
-
-    ``one`` and ``other`` have right answers and answers asked for in columns, of the items that both answered.
-    """
+    """Return p and its note, of right answers and answers asked for (columns) on the items that both answered."""
     note = "score intervals of both, p of Wald's t"
     if np.isnan(wald):
         return None, note
-    if len(one) > exact.MOST_SWAPPED:
+    if len(one) > exact.MOST_SWAPPED:  # never below the least p that all exchanges can give
         return max(wald, exact.least_p(int((one != other).any(axis=1).sum()))), note
     p = exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
     return p, exact.NOTE
@@ -286,9 +268,9 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
         for name, both, variance_unseen, signal in kinds:
             n = signal + noise if signal and noise else 0
             for letter, own, part in zip("dc", both.T, (1.0, 0.25), strict=True):
-                names = (compared.groups[i], compared.groups[j])
                 values = _shift(own, float(variance_unseen) * part, n)
-                yield compared.row("paired", f"{letter}_{name}", *names, n=n, **values)
+                sides = (compared.groups[i], compared.groups[j])
+                yield compared.row("paired", f"{letter}_{name}", *sides, n=n, **values)
 
 
 def _detected(
@@ -318,15 +300,13 @@ def _shift(draws: Floats, unseen: float, n: int) -> dict[str, Any]:
     if not n:
         return {"status": NO_ITEMS}
     found = resampling.difference(float(draws[0]), draws[1:], wald=True)
-    note = "items resampled, p from the interval"
+    value, note = found.value, "items resampled, p from the interval"
     if found.low is None or found.high is None:
-        return {"value": found.value, "note": note, "status": OFTEN_UNDEFINED}
-    below, above = (
-        float(np.hypot(end - found.value, Z95 * np.sqrt(unseen))) for end in (found.low, found.high)
-    )
-    low, high = found.value - below, found.value + above
-    p, status = intervals.p_of(found.value, low, high), paired.SAME_DIFFERENCE if low == high else OK
-    return {"value": found.value, "low": low, "high": high, "p": p, "note": note, "status": status}
+        return {"value": value, "note": note, "status": OFTEN_UNDEFINED}
+    below, above = (float(np.hypot(end - value, Z95 * np.sqrt(unseen))) for end in (found.low, found.high))
+    low, high = value - below, value + above
+    p, status = intervals.p_of(value, low, high), paired.SAME_DIFFERENCE if low == high else OK
+    return {"value": value, "low": low, "high": high, "p": p, "note": note, "status": status}
 
 
 def _contrast(

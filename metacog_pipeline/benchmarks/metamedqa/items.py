@@ -1,11 +1,7 @@
 """The study's settings, the item, and the published sources that items are built from.
 
 An item is one question with six options in the benchmark's own order: E is always "none of the above", F "I don't know or
-cannot answer"; the key (``target``) says which is right. This module loads no table library, because every command that
-reads a study file imports it.
-
-Sources: ``medqa``, the 1,273 MedQA-USMLE test questions with four choices (Jin et al. 2021, arXiv:2009.13081), and
-``metamedqa``, the 1,373 rows of the benchmark as published, of which 100 are fictional.
+cannot answer"; the key (``target``) says which is right.
 """
 
 from __future__ import annotations
@@ -62,34 +58,28 @@ class Settings(sections.Settings):
 
 
 class Item(item.Item):
-    """One question as it is asked.
-
-    ``source_index`` is the 0-based row of the parent set (None for fictional items); ``source_target`` the key before
-    editing (None where unknown); ``edit_kind`` what was done to the parent item, if anything; ``tags`` names subsets
-    reported separately, such as ``media_absent_but_answerable`` or ``anomaly``.
-    """
+    """One question as it is asked."""
 
     question: str
     options: tuple[str, str, str, str, str, str]
     target: Letter
     kind: Kind
     meta_info: str
-    source_index: int | None = None
-    source_target: str | None = None
-    edit_kind: str | None = None
-    tags: tuple[str, ...] = ()
+    source_index: int | None = None  # the 0-based row of the parent set; a fictional item has none
+    source_target: str | None = None  # the key before editing, where it is known
+    edit_kind: str | None = None  # what was done to the parent item
+    tags: tuple[str, ...] = ()  # subsets reported separately
 
     def asked_and_scored_by(self) -> Any:
-        """Return question, options and key."""
         return [self.question, list(self.options), self.target]
 
     @property
     def answer(self) -> str:
-        """The text of the keyed option."""
         return self.options[LETTERS.index(self.target)]
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
+# The MedQA-USMLE test questions with four choices (Jin et al. 2021, arXiv:2009.13081), and the benchmark as published.
 #: What a source must contain: the SHA-256 of its canonical content, and how many rows it has.
 CONTENTS: dict[str, tuple[str, int]] = {
     "medqa": ("430ba1b3e2f9b0781beea94e428ffe7fbdbe20c1f2c449e8b2714bcdd7132b85", 1273),
@@ -132,12 +122,10 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
     """Return the fictional rows of a published file as a pool: choices A-D, English, own key unknown."""
     return [
         {
-            "published_position": place,
-            "question": row.get("question"),
+            "published_position": place, "question": row.get("question"),
             "options": {letter: row.get("options", {}).get(letter) for letter in LETTERS[:4]},
-            "language": "en",
-            "source_answer_idx": None,
+            "language": "en", "source_answer_idx": None,
         }
         for place, row in enumerate(published)
         if row.get("kind") == "Fictional"
-    ]
+    ]  # fmt: skip

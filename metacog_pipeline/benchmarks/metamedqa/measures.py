@@ -2,15 +2,8 @@
 
 The shares are those of Tables 3 and 4 of the paper, and further ones that show why a number is what it is. Accuracy is over
 all items asked: one without a letter counts as wrong. An item with a letter but no confidence counts everywhere except in
-the measures of confidence. Those of calibration and efficiency are computed as for every benchmark, from confidence c as
-(c - 1)/4; efficiency (``…_mafc``) is that of a choice among five, over the items keyed A to D that were answered A to E: E
-is an answer, F ("I do not know") is none.
-
-Knowing that a question cannot be answered is signal detection, once for E and once for F. Signal are the items with that
-key, noise the items keyed A to D; the recalls of the paper are the hits, ``false_alarm_E`` and ``false_alarm_F`` the false
-alarms. d′ separates a model that sees it from one that says so more often, which raises hits and false alarms alike; the
-criterion c says how often it says so (below 0: too often). Rates have log-linear padding, (k + 0.5) / (n + 1) (Hautus
-1995). A policy that never says it has a d′ of its padding, whose interval holds 0.
+the measures of confidence. Those of calibration and efficiency are computed as for every benchmark; efficiency (``…_mafc``)
+is that of a choice among five, over the items keyed A to D that were answered A to E.
 """
 
 from __future__ import annotations
@@ -74,6 +67,9 @@ def coded(responses: pl.DataFrame) -> pl.DataFrame:
 
 
 # --- seeing that there is no answer -----------------------------------------------------------------------------------
+# Signal detection, once for E and once for F. Signal are the items with that key, noise the items keyed A to D. d′ is that
+# of a model that sees it, not of one that says so more often: this raises hits and false alarms alike, and lowers the
+# criterion. A policy that never says it has a d′ of its padding (Hautus 1995), whose interval holds 0.
 UNANSWERABLE = {"missing": E, "unknown": F}
 #: What a row of its measures rests on: the items with the key, and those keyed A to D.
 _SEEN: dict[str, Where] = {
@@ -95,18 +91,18 @@ def _detection(group: Group) -> dict[str, Estimate]:
     for letter in UNANSWERABLE.values():
         says, signal = counts.where(_letter=letter), counts.where(_key=letter)
         cells = np.column_stack([says * signal, (1 - says) * signal, says * noise, (1 - says) * noise])
-        h, m, a, r = table = counts.totals @ cells
-        made = type1_from_table(h, m, a, r, "loglinear")
+        hits, misses, alarms, rejections = table = counts.totals @ cells
+        made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
         value, spread = np.array([made.d[0], made.c[0]]), np.sqrt([made.var_d[0], made.var_c[0]])
-        kinds.append((table, value, spread, np.vstack(d_and_c(*(group.draws @ cells).T))))
+        kinds.append(([table], value, spread, np.vstack(d_and_c(*(group.draws @ cells).T))))
     tables, values, spreads, draws = map(list, zip(*kinds, strict=True))
     # The two share their noise, on which only one letter can be said.
     spread = np.sqrt((np.array(spreads) ** 2).sum(axis=0)) / 2
-    named: list[tuple[Any, ...]] = [([table], *rest) for table, *rest in kinds]
-    named.append((tables, np.array(values).mean(axis=0), spread, np.mean(draws, axis=0)))
+    both = [table for own in tables for table in own]
+    kinds.append((both, np.array(values).mean(axis=0), spread, np.mean(draws, axis=0)))
     return {
         f"{letter}_{name}": _one(group, own, float(value[at]), float(spread[at]), drawn[at])
-        for name, (own, value, spread, drawn) in zip((*UNANSWERABLE, "unanswerable"), named, strict=True)
+        for name, (own, value, spread, drawn) in zip((*UNANSWERABLE, "unanswerable"), kinds, strict=True)
         for at, letter in enumerate("dc")
     }
 
@@ -125,8 +121,7 @@ def _one(
         return found
     # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of
     # the delta method counts where it reaches further.
-    half = 1.96 * spread
-    low, high = min(found.low, value - half), max(found.high, value + half)
+    low, high = min(found.low, value - 1.96 * spread), max(found.high, value + 1.96 * spread)
     return Estimate(value, low, high, n, _WIDENED, sem=max(found.sem or 0.0, spread))
 
 
@@ -199,26 +194,19 @@ _OWN = {
     "missing_answer_recall": Resting(_missing_answer_recall, (("_key", (E,)),)),
     "coverage": Resting(lambda group: share({"_lettered": 1})(group.everything), ()),
 }
-_OF_DETECTION = {
-    f"{letter}_{name}": words.format(said)
-    for name, said in (
-        ("missing", "none of the above, where no listed answer is right"),
-        ("unknown", "I don't know or cannot answer, where the question cannot be answered"),
-        ("unanswerable", "both: the mean of the two"),
-    )
-    for letter, words in (
-        ("d", "d′ of {}: hits and false alarms on items keyed A to D."),
-        ("c", "Criterion of {}; below 0 a model says it too often, above 0 too seldom."),
-    )
+_SAID = {
+    "missing": "none of the above, where no listed answer is right",
+    "unknown": "I don't know or cannot answer, where the question cannot be answered",
+    "unanswerable": "both: the mean of the two",
 }
-_HITS_OF_E = ("missing_answer_recall",)
-_HITS_OF_F = ("unknown_recall", "fictional_accuracy", "malformed_accuracy", "altered_question_recall")
 #: Every yes raises these; they are shown with their false alarms, d′ and criterion.
 _HIT_RATES = {
-    **dict.fromkeys(_HITS_OF_E, HitRate("false_alarm_E", "d_missing", "c_missing")),
-    **dict.fromkeys(_HITS_OF_F, HitRate("false_alarm_F", "d_unknown", "c_unknown")),
+    "missing_answer_recall": HitRate("false_alarm_E", "d_missing", "c_missing"),
+    **dict.fromkeys(
+        ("unknown_recall", "fictional_accuracy", "malformed_accuracy", "altered_question_recall"),
+        HitRate("false_alarm_F", "d_unknown", "c_unknown"),
+    ),
 }
-_NEITHER_IS = ("choice_share", "fiction_guess")
 _TABLE_3 = ("high_confidence_accuracy", "medium_confidence_accuracy", "low_confidence_accuracy", *_OF_RATINGS)
 _PAPER = {
     **dict.fromkeys(_TABLE_3, "Table 3"),
@@ -227,12 +215,9 @@ _PAPER = {
 _STATED: Where = (("confidence", None),)
 
 
-def _share(name: str, words: str, top: Mapping[str, int], only: Mapping[str, int]) -> Measure:
-    better = None if name.startswith(_NEITHER_IS) else not name.startswith(("false_alarm", "refusal"))
-    return Measure(
-        name, name.replace("_", " "), _OWN.get(name) or share(top, only=only), higher_is_better=better,
-        paper=_PAPER.get(name, ""), words=words, hit_rate=_HIT_RATES.get(name),
-    )  # fmt: skip
+def _better(name: str) -> bool | None:
+    neither = name.startswith(("choice_share", "fiction_guess"))
+    return None if neither else not name.startswith(("false_alarm", "refusal"))
 
 
 def _of_ratings(name: str, words: str) -> Measure:
@@ -246,20 +231,24 @@ def _of_ratings(name: str, words: str) -> Measure:
     )  # fmt: skip
 
 
-def _of_detection(name: str, words: str) -> Measure:
-    letter, kind = name.split("_")
-    return Measure(
-        name, f"{'d′' if letter == 'd' else 'c'} {kind}", unit=Unit.SD, range=(None, None),
-        higher_is_better=True if letter == "d" else None, headline=name == HEADLINE, words=words, rests_on=_SEEN[kind],
-    )  # fmt: skip
-
-
 MEASURES: tuple[Measure | MeasureSet, ...] = (
-    *(_share(*each) for each in SHARES),
-    MeasureSet(
-        (*(_of_ratings(name, words) for name, (words, *_) in _OF_RATINGS.items()),
-         *(each for each in DECLARED if each.name in _SHARED)),
-        confidence,
-    ),
-    MeasureSet(tuple(_of_detection(*each) for each in _OF_DETECTION.items()), detection),
+    *(Measure(
+        name, name.replace("_", " "), _OWN.get(name) or share(top, only=only), higher_is_better=_better(name),
+        paper=_PAPER.get(name, ""), words=words, hit_rate=_HIT_RATES.get(name),
+    ) for name, words, top, only in SHARES),
+    MeasureSet((
+        *(_of_ratings(name, words) for name, (words, *_) in _OF_RATINGS.items()),
+        *(each for each in DECLARED if each.name in _SHARED),
+    ), confidence),
+    MeasureSet(tuple(
+        Measure(
+            f"{letter}_{kind}", f"{sign} {kind}", unit=Unit.SD, range=(None, None), higher_is_better=better,
+            headline=f"{letter}_{kind}" == HEADLINE, words=words.format(said), rests_on=_SEEN[kind],
+        )
+        for kind, said in _SAID.items()
+        for letter, sign, better, words in (
+            ("d", "d′", True, "d′ of {}: hits and false alarms on items keyed A to D."),
+            ("c", "c", None, "Criterion of {}; below 0 a model says it too often, above 0 too seldom."),
+        )
+    ), detection),
 )  # fmt: skip

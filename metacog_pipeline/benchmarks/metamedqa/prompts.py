@@ -1,8 +1,7 @@
 """How one item is asked: the words of the messages, and the calls of the four answer modes.
 
 One user message per item, one optional system message per condition. The modes are one constrained object, two constrained
-choices, two biased tokens, or plain text in two lines; whoever opens a model tries them from the top, and one mode is used
-for a whole run and recorded. All choose the letter first and the confidence after it, in the same context.
+choices, two biased tokens, or plain text in two lines. All choose the letter first and the confidence after it.
 """
 
 from __future__ import annotations
@@ -30,11 +29,8 @@ _PROPERTIES = {
     "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
 }
 _SCHEMA = {
-    "type": "object",
-    "properties": _PROPERTIES,
-    "required": ["answer", "confidence"],
-    "additionalProperties": False,
-}
+    "type": "object", "properties": _PROPERTIES, "required": list(_PROPERTIES), "additionalProperties": False,
+}  # fmt: skip
 ANSWER_OBJECT = JsonObject(name="answer_with_confidence", schema_json=json.dumps(_SCHEMA))
 # Other names of the same conditions in public material.
 ALIASES: Mapping[str, str] = {
@@ -47,27 +43,21 @@ _TEXT_KEYS = ("id", "instructions", "confidence_request")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Every text of a study's prompts.
-
-    ``instructions`` follows the options; ``confidence_request`` is the second user turn where letter and confidence
-    are asked separately; ``conditions`` maps a condition to its system message, ``""`` for none.
-    """
+    """Every text of a study's prompts."""
 
     id: str
-    instructions: str
-    confidence_request: str
-    conditions: Mapping[str, str]
+    instructions: str  # after the options
+    confidence_request: str  # the second user turn, where letter and confidence are asked separately
+    conditions: Mapping[str, str]  # system messages; "" for none
 
     def condition(self, name: str) -> str:
         """Return the canonical name of condition ``name``; raise `StudyError` when it is not worded."""
         canonical = ALIASES.get(name, name)
-        if canonical in self.conditions:
-            return canonical
-        known = ", ".join(self.conditions)
-        raise StudyError(
-            f'[benchmarks.metamedqa] conditions: unknown condition "{name}"{suggestion(name, self.conditions)}; '
-            f"worded are: {known}"
-        )
+        if canonical not in self.conditions:
+            near, known = suggestion(name, self.conditions), ", ".join(self.conditions)
+            said = f'unknown condition "{name}"{near}; worded are: {known}'
+            raise StudyError(f"[benchmarks.metamedqa] conditions: {said}")
+        return canonical
 
     def system_message(self, condition: str) -> str | None:
         """Return the system message of ``condition``, or None where there is none (``baseline``)."""
@@ -79,17 +69,8 @@ def options_block(item: Item) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
 
 
-def user_message(item: Item, wording: Wording) -> str:
-    """Return the question, the six options as ``A. text`` lines, and the instructions."""
-    return f"{item.question}\n{options_block(item)}\n{wording.instructions}"
-
-
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, with the texts and conditions of the TOML file ``path`` in its place or added.
-
-    Keys: ``id``, ``instructions``, ``confidence_request``, and a table ``[conditions]`` of system messages. Raises
-    `StudyError` naming file, key and value.
-    """
+    """Return the shipped wording, with texts and conditions of the TOML file ``path`` in its place or added."""
     words = _read(shipped("data", "metamedqa", "prompts.toml"))
     if path is not None:
         own = _read(path)
@@ -131,7 +112,7 @@ def steps(mode: str) -> tuple[str, ...]:
 def first_messages(item: Item, condition: str, wording: Wording) -> tuple[Message, ...]:
     """Return the messages of an item's first call; raise `StudyError` for a condition without words."""
     system = wording.system_message(condition)
-    user = Message("user", user_message(item, wording))
+    user = Message("user", f"{item.question}\n{options_block(item)}\n{wording.instructions}")
     return (user,) if system is None else (Message("system", system), user)
 
 
@@ -141,15 +122,11 @@ def confidence_messages(first: Sequence[Message], letter: str, wording: Wording)
 
 
 def constraint(mode: str, options: Sequence[str], spec: ModelSpec) -> Constraint | None:
-    """Return what an answer is held to in ``mode``.
-
-    Raises `StudyError` when ``logit_bias`` is asked of a model whose ``token_ids`` do not cover the options.
-    """
+    """Return what an answer is held to in ``mode``; raise `StudyError` where a bias lacks token ids of an option."""
     if mode != "logit_bias":
         held: dict[str, Constraint] = {"json_schema": ANSWER_OBJECT, "choice": OneOf(tuple(options))}
         return held.get(mode)
-    missing = [option for option in options if not spec.token_ids.get(option)]
-    if missing:
+    if missing := [option for option in options if not spec.token_ids.get(option)]:
         raise StudyError(
             f"models.{spec.name}: answer_mode logit_bias needs token_ids for {', '.join(missing)}; "
             "give the ids of the bare and the leading-space form"
@@ -163,9 +140,8 @@ async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> 
     first_step, *later = steps(chat.mode)
     messages = first_messages(item, condition, wording)
     # One token is all that is asked for with a bias, so being stopped by the length limit is how it ends.
-    one_token, whole = (
-        (1, (Status.OK, Status.TRUNCATED)) if chat.mode == "logit_bias" else (None, (Status.OK,))
-    )
+    biased = chat.mode == "logit_bias"
+    one_token, whole = 1 if biased else None, (Status.OK, *[Status.TRUNCATED] * biased)
     held_to = constraint(chat.mode, LETTERS, chat.spec)
     answer = await chat(first_step, messages, constraint=held_to, max_tokens=one_token)
     letter = read_reply(answer.text, item.options)["answer"]

@@ -17,7 +17,8 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Exhibit, Published, Section
 from metacog_pipeline.benchmark.item_files import step_path
-from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, CONTENTS, E_SHARE_FLAG, NAME, SOURCES
+from metacog_pipeline.benchmarks.metamedqa import items
+from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, NAME
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
@@ -35,16 +36,28 @@ from metacog_pipeline.stats.ranks import fisher_interval, spearman_p
 from metacog_pipeline.stats.resampling import Z95
 
 REWORDED = "The printed numbers were asked in the paper's words; the prompts of this project say the same in other words."
-_UNSEEN = {
-    "unanswerable": "both (mean)",
-    "missing": "none of the above",
-    "unknown": "I don't know or cannot answer",
-}
-_HITS = ("missing_answer_recall", "false_alarm_E", "unknown_recall", "false_alarm_F")
 _UNDER_NONE = f"condition = '{BASELINE}'"
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
+_DETECTED = (
+    "Hits: the recall of the two last letters where they are the key. False alarms: how often they are chosen where one of "
+    "A to D is right. d′ is how well a model separates the two, 0 if not at all; the criterion c is below 0 where it says "
+    "them too often and above 0 where too seldom. Saying them more raises both and leaves d′ alone."
+)
+_PROMPTS = (
+    "Values under each system message minus those under none, on the same items. A message that raises d′ makes a model "
+    "see more of what has no answer; one that lowers the criterion alone makes it say so more. Intervals by resampling "
+    "items; p by Holm over the messages of a model."
+)
+_D_AND_C = {
+    f"{letter}_{name}": f"{word} of {said}"
+    for name, said in (("unanswerable", "both (mean)"), ("missing", "none of the above"), ("unknown", items.CANNOT_ANSWER))
+    for letter, word in (("d", "d′"), ("c", "c"))
+}  # fmt: skip
+_HITS = ("missing_answer_recall", "false_alarm_E", "unknown_recall", "false_alarm_F")
+
+
 def unanswerable(home: Home) -> Markup:
     """Return d′ and criterion of what cannot be answered, with hits and false alarms."""
     columns = [Column(label, "", name) for name, label in _D_AND_C.items()]
@@ -69,17 +82,17 @@ def prompts(home: Home) -> Markup:
     figures, tables = [], []
     for (source, measure), group in groupby(found, key=lambda row: row[:2]):
         title = f"{WORLDS[source]}: {_D_AND_C.get(measure, measure.replace('_', ' '))}"
-        body, points, counts = [], defaultdict[str, dict[str, Point]](dict), []
+        body, points = [], defaultdict[str, dict[str, Point]](dict)
         for _, _, model, a, b, *ends, p, n, note in group:
-            numbers = pieces.interval(*ends), pieces.p_value(p), pieces.stars(p)
-            body.append((model, f"{a} - {b}", *numbers, n, note))
-            counts.append(n)
+            body.append(
+                (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
+            )
             if (point := pieces.point(*ends)) is not None:
                 points[model][a] = point
         if points:
             steps = list(dict.fromkeys(name for own in points.values() for name in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
-            n = pieces.counted(counts, "items")
+            n = pieces.counted((row[5] for row in body), "items")
             figures.append(pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals over items"))
         tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(heads, body, title)))
     made = pieces.joined([pieces.grid(figures), *tables], "Asked under one system message only.")
@@ -88,23 +101,10 @@ def prompts(home: Home) -> Markup:
 
 def licences(home: Home) -> Markup:
     """Return where the questions come from and on which terms."""
-    body = [(each.name, CONTENTS[each.name][1], each.licence) for each in SOURCES.values()]
+    body = [(each.name, items.CONTENTS[each.name][1], each.licence) for each in items.SOURCES.values()]
     return pieces.table(("source", "rows", "licence"), body, "Sources of the published questions")
 
 
-_DETECTED = (
-    "Hits: the recall of the two last letters where they are the key. False alarms: how often they are chosen where one of "
-    "A to D is right. d′ is how well a model separates the two, 0 if not at all; the criterion c is below 0 where it says "
-    "them too often and above 0 where too seldom. Saying them more raises both and leaves d′ alone."
-)
-_PROMPTS = (
-    "Values under each system message minus those under none, on the same items. A message that raises d′ makes a model "
-    "see more of what has no answer; one that lowers the criterion alone makes it say so more. Intervals by resampling "
-    "items; p by Holm over the messages of a model."
-)
-_D_AND_C = {
-    f"{letter}_{name}": f"{word} of {said}" for name, said in _UNSEEN.items() for letter, word in (("d", "d′"), ("c", "c"))
-}  # fmt: skip
 SECTIONS = (
     Section("Seeing that there is no answer", unanswerable),
     Section("What the system message changes", prompts),
@@ -113,25 +113,18 @@ SECTIONS = (
 
 
 # --- the paper --------------------------------------------------------------------------------------------------------
-_TABLE_3 = {
+_SURE = {
     "mean_confidence": "mean confidence, 1 to 5",
     "high_confidence_accuracy": "right at high confidence, %",
     "medium_confidence_accuracy": "right at medium confidence, %",
     "low_confidence_accuracy": "right at low confidence, %",
 }
-_TABLE_4 = {
-    "accuracy": "accuracy, %",
-    **{name: label for name, label in _TABLE_3.items() if name != "mean_confidence"},
-    "missing_answer_recall": '"none of the above", %',
-    "unknown_recall": '"I don\'t know or cannot answer", %',
-}
+_NOTICED = {"missing_answer_recall": "none of the above", "unknown_recall": items.CANNOT_ANSWER}
 
 
 def _columns(named: Mapping[str, str]) -> list[Column]:
-    return [
-        Column(label, name, name, times=1.0 if name == "mean_confidence" else 100.0, digits=2)
-        for name, label in named.items()
-    ]
+    times = {"mean_confidence": 1.0}
+    return [Column(label, name, name, times.get(name, 100.0), digits=2) for name, label in named.items()]
 
 
 def _stated(place: str, measures: Iterable[str]) -> list[dict[str, str]]:
@@ -163,13 +156,15 @@ def beside_printed(
 
 def table_3(home: Home) -> Markup:
     """Return how sure models are, and how often they are right when they are."""
-    return beside_printed(home, "table 3", _columns(_TABLE_3), "model", where=_UNDER_NONE)
+    return beside_printed(home, "table 3", _columns(_SURE), "model", where=_UNDER_NONE)
 
 
 def table_4(home: Home) -> Markup:
     """Return what system messages change."""
     said = "* p < 0.05, ** < 0.01, *** < 0.001, **** < 0.0001 against no message. "
-    return beside_printed(home, "table 4", _columns(_TABLE_4), "condition", "model", said=said)
+    named = {"accuracy": "accuracy, %", **_SURE, **{name: f'"{text}", %' for name, text in _NOTICED.items()}}
+    columns = [each for each in _columns(named) if each.measure != "mean_confidence"]
+    return beside_printed(home, "table 4", columns, "condition", "model", said=said)
 
 
 def bars(home: Home, measure: str, label: str) -> Markup:
@@ -197,38 +192,31 @@ def flow(cells: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     total, fictional, malformed = kinds.total(), kinds["Fictional"], kinds["Bad"]
     unchanged = sum(keys[letter] for letter in "ABCD")
     return {
-        "fictional": fictional,
-        "malformed_audited": malformed,
-        "modified": total - unchanged - fictional - malformed,
-        "unchanged": unchanged,
-        "none_of_the_above": keys["E"],
-        "dont_know": keys["F"],
-        "total": total,
-    }
+        "fictional": fictional, "malformed_audited": malformed, "unchanged": unchanged, "total": total,
+        "modified": total - unchanged - fictional - malformed, "none_of_the_above": keys["E"], "dont_know": keys["F"],
+    }  # fmt: skip
 
 
 def figure_1(home: Home) -> Markup:
     """Return the flow of the construction: what the paper counts, what its data hold, and the items of this study."""
-    sql = "select kind, key, count(*) from items where benchmark = 'metamedqa' group by all"
-    own = flow((kind, key, n) for kind, key, n in rows(home, sql))
-    body = [
-        (row["step"], row["from"], row["paper"], row["data"], own[row["count"]])
-        for row in exhibits.printed(NAME, "figure_1")
-    ]
+    own, printed = (
+        flow((kind, key, n) for kind, key, n in rows(home, _COUNTS)),
+        exhibits.printed(NAME, "figure_1"),
+    )
+    body = [(row["step"], row["from"], row["paper"], row["data"], own[row["count"]]) for row in printed]
     columns = ("step", "from", "the paper", "its published data", "items of this study")
     return pieces.table(columns, body, "Construction: questions at each step")
 
 
 def examples(home: Home, kinds: Sequence[str]) -> Markup:
     """Return one question of this study of each kind; the paper shows examples of its own data."""
-    found = rows(
-        home,
+    sql = (
         "select kind, question, key, facts from items where benchmark = 'metamedqa' and "
         f"kind in ({', '.join(map(repr, kinds))}) "
-        "qualify row_number() over (partition by kind order by position) = 1 order by kind",
+        "qualify row_number() over (partition by kind order by position) = 1 order by kind"
     )
     body = []
-    for kind, question, key, facts in found:
+    for kind, question, key, facts in rows(home, sql):
         options = zip("ABCDEF", json.loads(facts or "{}").get("options") or [], strict=False)
         body.append((kind, question, "\n".join(f"{letter}. {text}" for letter, text in options), key))
     heads = ("kind", "question", "options", "key")
@@ -264,10 +252,7 @@ def _none() -> Markup:
 def figure_4(home: Home) -> Markup:
     """Return the recalls on accuracy over the models of the study, with the line and its 95 % band."""
     made = []
-    for measure, label in (
-        ("missing_answer_recall", "none of the above"),
-        ("unknown_recall", "I don't know"),
-    ):
+    for measure, label in {**_NOTICED, "unknown_recall": "I don't know"}.items():
         found = exhibits.own(home, NAME, ["accuracy", measure, "choice_share_E"], _UNDER_NONE)
         for title, groups in found.items():
             points = [
@@ -286,7 +271,7 @@ def figure_4(home: Home) -> Markup:
 
 
 def _overuses(own: Mapping[str, exhibits.Own]) -> bool:
-    return "choice_share_E" in own and own["choice_share_E"].value >= E_SHARE_FLAG
+    return "choice_share_E" in own and own["choice_share_E"].value >= items.E_SHARE_FLAG
 
 
 def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
@@ -313,29 +298,39 @@ def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
 
 _UNPRINTED = "the bars of the other models are drawn there without numbers."
 _OWN = "select model, measure, estimate, low, high from leaderboard where benchmark = 'metamedqa'"
+_COUNTS = "select kind, key, count(*) from items where benchmark = 'metamedqa' group by all"
+_TESTS = "from comparisons where benchmark = 'metamedqa' and family"
+
+
+def _bars(
+    number: str, title: str, measure: str, label: str, why: str, where: str = "", **more: Any
+) -> Exhibit:
+    where = where or f"measure = '{measure}' and condition = 'baseline'"
+    return Exhibit(
+        number, title, partial(bars, measure=measure, label=label), why, data="figures.csv; leaderboard",
+        query=f"{_OWN} and {where}", **more,
+    )  # fmt: skip
+
+
 PAPER = (
     Exhibit(
-        "Figure 1", "How the questions are built", figure_1, status="differs", places=("counts",),
+        "Figure 1", "How the questions are built", figure_1, status="differs", places=("counts",), query=_COUNTS,
         why="the paper counts 55 malformed questions, three more than its data hold; with 52 its sums add up.",
         data="figure_1.csv; items",
-        query="select kind, key, count(*) from items where benchmark = 'metamedqa' group by all",
     ),
-    Exhibit(
-        "Figure 2", "Accuracy on all questions", partial(bars, measure="accuracy", label="accuracy, %"),
+    _bars(
+        "Figure 2", "Accuracy on all questions", "accuracy", "accuracy, %",
         f"the text states four of twelve models; {_UNPRINTED} So p = 0.0142 (Yi 1.5 34B, Meerkat 7B) cannot be computed.",
-        data="figures.csv; leaderboard", query=f"{_OWN} and measure = 'accuracy' and condition = 'baseline'",
     ),
-    Exhibit(
-        "Figure 3", 'Recall of "none of the above"',
-        partial(bars, measure="missing_answer_recall", label="missing-answer recall, %"),
+    _bars(
+        "Figure 3", 'Recall of "none of the above"', "missing_answer_recall", "missing-answer recall, %",
         f"the text states two of twelve models; {_UNPRINTED} So p = 0.012 (Meerkat 7B, Qwen2 7B) cannot be computed.",
-        data="figures.csv; leaderboard", query=f"{_OWN} and measure = 'missing_answer_recall' and condition = 'baseline'",
     ),
     Exhibit(
         "Figure 4", "Recalls on accuracy, with the regression and its band", figure_4,
         "the points are drawn there without numbers, and the stated intervals of both slopes do not follow from r and n.",
         status="differs", data="correlations.csv; leaderboard; comparisons", places=("correlation", "regression"),
-        query="from comparisons where benchmark = 'metamedqa' and family like 'correlation%'",
+        query=f"{_TESTS} like 'correlation%'",
     ),
     Exhibit(
         "Table 1", "Fictional and malformed questions", partial(examples, kinds=("Fictional", "Bad")),
@@ -343,9 +338,8 @@ PAPER = (
         data="items", query="from items where benchmark = 'metamedqa' and kind in ('Fictional', 'Bad')",
     ),
     Exhibit(
-        "Table 2", "Questions before and after a modification", changes,
-        "edits of this study; the paper's are among the published set, which is fetched and not shipped.",
-        data="items/metamedqa/edits.parquet",
+        "Table 2", "Questions before and after a modification", changes, data="items/metamedqa/edits.parquet",
+        why="edits of this study; the paper's are among the published set, which is fetched and not shipped.",
     ),
     Exhibit(
         "Table 3", "Confidence, and accuracy by confidence", table_3, data="figures.csv; leaderboard",
@@ -355,7 +349,7 @@ PAPER = (
         "Table 4", "What system messages change (GPT-4o)", table_4, status="differs",
         why="p = 0.07 of the gain in missing-answer recall does not follow: Fisher's LSD gives 0.23.",
         data="figures.csv, significance.csv; leaderboard, comparisons",
-        query="from comparisons where benchmark = 'metamedqa' and family in ('lsd_conditions', 'paired_conditions')",
+        query=f"{_TESTS} in ('lsd_conditions', 'paired_conditions')",
     ),
     Exhibit(
         "Table 5", "The eight system messages", table_5, REWORDED + " A file named by `wording` gives the exact ones.",
@@ -363,24 +357,23 @@ PAPER = (
     ),
     Exhibit(
         "Text: differences between models", "Standard errors, effect sizes and Tukey's tests of the text",
-        status="recomputed", places=("standard error", "effect size", "Tukey"), data="claims.csv",
-        query="from comparisons where benchmark = 'metamedqa' and family in ('anova_models', 'tukey_models')",
+        status="recomputed", data="claims.csv", places=("standard error", "effect size", "Tukey"),
+        query=f"{_TESTS} in ('anova_models', 'tukey_models')",
     ),
     Exhibit(
         "Text: choice of E", 'How often "none of the above" is chosen at all', status="recomputed", data="claims.csv",
         places=("choice share",), query=f"{_OWN} and measure in ('choice_share_E', 'false_alarm_E', 'd_missing')",
     ),
-    Exhibit(
-        "Text: unknown analysis", 'Recall of "I don\'t know or cannot answer"',
-        partial(bars, measure="unknown_recall", label="unknown recall, %"),
-        "the text states three of twelve models and that the others are at 0.", data="figures.csv; leaderboard",
-        query=f"{_OWN} and measure in ('unknown_recall', 'false_alarm_F', 'd_unknown')", places=("recall",),
+    _bars(
+        "Text: unknown analysis", 'Recall of "I don\'t know or cannot answer"', "unknown_recall", "unknown recall, %",
+        "the text states three of twelve models and that the others are at 0.", places=("recall",),
+        where="measure in ('unknown_recall', 'false_alarm_F', 'd_unknown')",
     ),
     Exhibit(
         "Text: prompt engineering", "Gains once a prompt says that some questions cannot be answered",
         status="recomputed", places=("text", headlines.PLACE), data="claims.csv, significance.csv",
         why="p < 0.0001 of the gain in accuracy does not follow: Table 4 gives 0.013, 0.017 and 0.0009.",
-        query="from comparisons where benchmark = 'metamedqa' and family = 'paired_conditions'",
+        query=f"{_TESTS} = 'paired_conditions'",
     ),
 )  # fmt: skip
 
@@ -391,42 +384,37 @@ def values(benchmark: Any) -> pl.DataFrame:
     marks = _table("significance").with_columns(place=pl.lit("table 4"))
     printed = _table("figures").join(marks, on=["place", "condition", "measure"], how="left")
     stated, half_width, sem = (pl.col(name).cast(pl.Float64) for name in ("stated", "half_width", "sem"))
-    scale = pl.when(unit="percent").then(0.01).otherwise(1.0)
-    half = pl.coalesce(half_width, 1.96 * sem)
-    chance = "printed p " + pl.col("p_stated").cast(pl.String)
+    scale, half = pl.when(unit="percent").then(0.01).otherwise(1.0), pl.coalesce(half_width, 1.96 * sem)
+    notes = ("printed mark " + pl.col("stars"), "printed p " + pl.col("p_stated").cast(pl.String))
     return printed.with_columns(
         dataset=pl.lit("published"),
         value=(stated * scale).round(6),
         low=((stated - half) * scale).round(6),
         high=((stated + half) * scale).round(6),
-        note=_joined(
-            pl.col("note"), "printed mark " + pl.col("stars"), chance, pl.lit("prompts reworded here")
-        ),
+        note=_joined(pl.col("note"), *notes, pl.lit("prompts reworded here")),
     )
 
 
 def claims(benchmark: Any) -> pl.DataFrame:
     """Return the statements that were computed again and the ledger of headline claims."""
     told = _table("claims").with_columns(pl.all().cast(pl.String))
+    numbers = {"published": pl.col("stated"), "recomputed": pl.col("recomputed")}
+    notes = ("printed " + pl.col("stated"), "computed " + pl.col("recomputed"), pl.col("explanation"))
     checked = told.select(
         place="topic",
         subject="subject",
         quantity="claim",
         method=pl.lit("counts that fit the printed figures"),
-        published=pl.col("stated").cast(pl.Float64, strict=False),
-        recomputed=pl.col("recomputed").cast(pl.Float64, strict=False),
+        **{name: each.cast(pl.Float64, strict=False) for name, each in numbers.items()},
         verdict="verdict",
-        note=_joined(
-            "printed " + pl.col("stated"), "computed " + pl.col("recomputed"), pl.col("explanation")
-        ),
+        note=_joined(*notes),
     )
     return pl.concat([checked, ledger(shipped("data", "published", NAME))], how="diagonal_relaxed")
 
 
 def _table(stem: str) -> pl.DataFrame:
-    return pl.read_csv(
-        shipped("data", "published", NAME, f"{stem}.csv"), infer_schema_length=None, glob=False
-    )
+    path = shipped("data", "published", NAME, f"{stem}.csv")
+    return pl.read_csv(path, infer_schema_length=None, glob=False)
 
 
 def _joined(*parts: pl.Expr) -> pl.Expr:
@@ -434,8 +422,8 @@ def _joined(*parts: pl.Expr) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-_GPT, _FULL, _N = "GPT-4o-2024-05-13", "role-full", {"all": 1373, "missing": 115, "unknown": 162}
-_NO_EFFECT = "0 without an effect of the prompt"
+# --- what the paper leads with ------------------------------------------------------------------------------------------
+_FULL, _N = "role-full", {"accuracy": 1373, "missing_answer_recall": 115, "unknown_recall": 162}
 Ends = tuple[float, float, float]
 
 
@@ -447,14 +435,9 @@ def ledger(data: Path) -> pl.DataFrame:
         "most models use one value of the confidence scale", "ratings of single answers",
         "ratings are printed as means and halves of three models", "five values in use",
     )  # fmt: skip
-    made = [
-        *_of_gpt(figures),
-        *_of_models(figures),
-        *_of_correlations(correlations),
-        _of_size(figures),
-        scale,
-    ]
-    return headlines.ledger(made)
+    return headlines.ledger(
+        [*_of_gpt(figures), *_of_models(figures), *_of_correlations(correlations), _of_size(figures), scale]
+    )
 
 
 def _claim(subject: str, text: str, method: str, ends: Ends, expected: str, **more: Any) -> Row:
@@ -464,7 +447,13 @@ def _claim(subject: str, text: str, method: str, ends: Ends, expected: str, **mo
     return claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, **more)
 
 
-def _share(figures: pl.DataFrame, measure: str, model: str = _GPT, condition: str = BASELINE) -> float:
+def _below(share: float, n: int, null: float) -> tuple[Ends, str]:
+    """Return a share with its interval, and whether it lies below ``null``."""
+    low, high = wilson_interval(share, n)
+    return (share, low, high), above(-high, -low, -null)
+
+
+def _share(figures: pl.DataFrame, measure: str, model: str, condition: str = BASELINE) -> float:
     found = figures.filter(model=model, condition=condition, measure=measure)
     return float(found["stated"].drop_nulls()[0]) / 100
 
@@ -472,51 +461,48 @@ def _share(figures: pl.DataFrame, measure: str, model: str = _GPT, condition: st
 def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
     """Yield the claims about GPT-4o: an absent answer, and what a full prompt gains."""
     accuracy, missing, unknown = (
-        {name: _share(figures, measure, condition=name) for name in (BASELINE, _FULL)}
-        for measure in ("accuracy", "missing_answer_recall", "unknown_recall")
+        [_share(figures, name, "GPT-4o-2024-05-13", each) for each in (_FULL, BASELINE)] for name in _N
     )
-    low, high = wilson_interval(missing[BASELINE], _N["missing"])
+    n, n_missing, n_unknown = _N.values()
+    ends, verdict = _below(missing[1], n_missing, accuracy[1])
     yield _claim(
         "text, GPT-4o", "an absent answer goes unseen more often than a present one", "recall of 'none of the above'",
-        (missing[BASELINE], low, high), f"{accuracy[BASELINE]:.3f}, its accuracy, if that were no harder",
-        verdict=above(-high, -low, -accuracy[BASELINE]),
+        ends, f"{accuracy[1]:.3f}, its accuracy, if that were no harder", verdict=verdict,
     )  # fmt: skip
 
-    def gain(shares: Mapping[str, float], n: int) -> Ends:
-        return headlines.difference(*(headlines.of_share(shares[name], n) for name in (_FULL, BASELINE)))
+    def gain(shares: Sequence[float], n: int) -> Ends:
+        return headlines.difference(*(headlines.of_share(share, n) for share in shares))
 
-    recall, note = (
-        "recall under role-full minus baseline",
-        "how often it says so where an answer exists is not printed",
-    )
-    for shares, n, text, said in (
-        (unknown, _N["unknown"], "a full prompt lets a model say that it cannot answer", note),
-        (missing, _N["missing"], "a full prompt lets a model see that no option is right", None),
+    note = "how often it says so where an answer exists is not printed"
+    for shares, asked, text, said in (
+        (unknown, n_unknown, "a full prompt lets a model say that it cannot answer", note),
+        (missing, n_missing, "a full prompt lets a model see that no option is right", None),
     ):
-        yield _claim("table 4, GPT-4o", text, recall, gain(shares, n), _NO_EFFECT, note=said)
+        recall, expected = "recall under role-full minus baseline", "0 without an effect of the prompt"
+        yield _claim("table 4, GPT-4o", text, recall, gain(shares, asked), expected, note=said)
     # Answers to the questions whose key is not "I don't know": the others are counted above.
-    others = _N["all"] - _N["unknown"]
-    both = {name: round(_N["all"] * accuracy[name]) for name in (_FULL, BASELINE)}
-    right = {name: both[name] - round(_N["unknown"] * unknown[name]) for name in both}
-    more = both[_FULL] - both[BASELINE]
+    others, both = n - n_unknown, [round(n * share) for share in accuracy]
+    right = [k - round(n_unknown * share) for k, share in zip(both, unknown, strict=True)]
+    more = both[0] - both[1]
     yield _claim(
         "table 4, GPT-4o", "a full prompt makes a model more accurate",
         f"accuracy under role-full minus baseline, {others:,} questions with another key",
-        gain({name: right[name] / others for name in right}, others),
-        "0 if only questions without an answer are gained", published=accuracy[_FULL] - accuracy[BASELINE],
-        note=f"of {more} right answers more, {more - (right[_FULL] - right[BASELINE])} are 'I don't know'",
+        gain([k / others for k in right], others),
+        "0 if only questions without an answer are gained", published=accuracy[0] - accuracy[1],
+        note=f"of {more} right answers more, {more - (right[0] - right[1])} are 'I don't know'",
     )  # fmt: skip
 
 
 def _of_models(figures: pl.DataFrame) -> Iterator[Row]:
     """Yield the claims about all models, and about the three of Table 3."""
     known = figures.filter(measure="unknown_recall", condition=BASELINE)
-    most = known["stated"].cast(pl.Float64).to_numpy().max() / 100
-    low, high = wilson_interval(most, _N["unknown"])
+    ends, verdict = _below(
+        known["stated"].cast(pl.Float64).to_numpy().max() / 100, _N["unknown_recall"], 1 / 6
+    )
     yield _claim(
         f"text, {known['model'].n_unique()} models", "models do not see that a question cannot be answered",
-        "largest recall of 'I don't know or cannot answer'", (most, low, high),
-        "1 in 6 if an option is picked at random", verdict=above(-high, -low, -1 / 6),
+        "largest recall of 'I don't know or cannot answer'", ends, "1 in 6 if an option is picked at random",
+        verdict=verdict,
     )  # fmt: skip
     found = []
     printed = figures.filter(place="table 3").drop_nulls("half_width")
@@ -533,9 +519,8 @@ def _of_models(figures: pl.DataFrame) -> Iterator[Row]:
 
 def _of_correlations(correlations: pl.DataFrame) -> Iterator[Row]:
     kinds = {
-        "missing_answer_recall": ("absent answers", 8),
-        "unknown_recall": ("questions without an answer", 12),
-    }
+        "missing_answer_recall": ("absent answers", 8), "unknown_recall": ("questions without an answer", 12),
+    }  # fmt: skip
     for row in correlations.iter_rows(named=True):
         kind, share = kinds[row["measure"]]
         r, p = fisher_interval(row["r"], row["models"]), spearman_p(row["r"], row["models"])
@@ -547,7 +532,8 @@ def _of_correlations(correlations: pl.DataFrame) -> Iterator[Row]:
 
 
 def _of_size(figures: pl.DataFrame) -> Row:
-    sizes = (headlines.of_share(_share(figures, "accuracy", f"Qwen2-{n}"), _N["all"]) for n in ("72B", "7B"))
+    n = _N["accuracy"]
+    sizes = (headlines.of_share(_share(figures, "accuracy", f"Qwen2-{each}"), n) for each in ("72B", "7B"))
     return _claim(
         "text, Qwen2", "larger models are more accurate", "accuracy of 72B minus 7B", headlines.difference(*sizes),
         "0 without an effect of size", note="the only series with two printed sizes",

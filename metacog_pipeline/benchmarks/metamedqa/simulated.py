@@ -1,16 +1,9 @@
 """Simulated respondents for MetaMedQA: observers with known parameters who answer in text.
 
-The model, per item. A strength of evidence x is standard normal; an ordinary question is known when x exceeds the
-criterion -Φ⁻¹(accuracy), an unanswerable one is noticed when x exceeds the criterion of the awareness for its kind. So
-that questions are hard for everybody and repeated runs resemble each other, x mixes three parts
-(`seeded_sample.mixed`): the question's, the observer's own for that question, and the rest, new in each run and condition.
-
-Confidence comes from m·(x - criterion + general criterion) + √(1-m²)·noise with m the metacognition: its rank u in
-0–1 becomes v = u^((1-accuracy)/accuracy), which has mean ``accuracy``, then 1-(1-overconfidence)(1-v), then one of five
-equal steps. Without overconfidence the mean of (c-1)/4 is close to the share known; m = 1 separates right from wrong.
-
-An observer who does not know picks among the wrong ordinary choices, sometimes F or E in proportion to its awareness;
-it never hits the key by luck, so ``accuracy`` is the share of ordinary questions answered right.
+A strength of evidence x is standard normal; an ordinary question is known when x exceeds the criterion -Φ⁻¹(accuracy), an
+unanswerable one is noticed when x exceeds that of the awareness for its kind. Confidence comes from
+m·(x - criterion + general criterion) + √(1-m²)·noise with m the metacognition: its rank u in 0–1 becomes
+v = u^((1-accuracy)/accuracy), which has mean ``accuracy``, then 1-(1-overconfidence)(1-v), then one of five equal steps.
 """
 
 from __future__ import annotations
@@ -66,11 +59,7 @@ _WARNS_UNKNOWN = re.compile(
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``spec`` would.
-
-    Deterministic in the observer, the first messages, and ``sampling.seed``. It finds the item by the text of the user
-    message, so it answers the same in process and behind a server. A question it does not have gets F, confidence 1.
-    """
+    """Answers as the observer would. It finds the item by the text of the message: so the same behind a server."""
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec) -> None:
         self.observer = observer
@@ -95,13 +84,8 @@ class SimulatedRespondent:
         if item is None or call[4] >= self.observer.untidiness:
             return f"Answer: {letter}\nConfidence: {rating}"
         place, form = LETTERS.index(letter), FORMS[int(call[5] * len(FORMS))]
-        return form.format(
-            letter=letter,
-            rating=rating,
-            percent=20 * rating,
-            other=LETTERS[(place + 1) % 6],
-            text=item.options[place],
-        )
+        others = {"other": LETTERS[(place + 1) % 6], "text": item.options[place]}
+        return form.format(letter=letter, rating=rating, percent=20 * rating, **others)
 
     def knows(self, request: ChatRequest) -> bool:
         return self._find(_first_turn(request.messages)[0]) is not None
@@ -119,14 +103,13 @@ class SimulatedRespondent:
         question = canonical_json([item.question, list(item.options)])
         own = uniforms(canonical_json([self.observer.seed, question]))
         call = uniforms(canonical_json([self.observer.seed, seed, [[m.role, m.content] for m in first]]))
+        # Of the question, the observer and the call: so questions are hard for everybody, and runs resemble each other.
         strength = mixed(uniforms(question)[0], own[0], call[0])
-        chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
-        above = strength - _criterion(chance)
-        return (
-            item.target if above > 0 else self._mistake(item, own[1], call[2]),
-            self._rating(above, call[1]),
-            call,
+        above = strength - _criterion(
+            self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         )
+        letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
+        return letter, self._rating(above, call[1]), call
 
     def _chance(self, item: Item, system: str) -> float:
         """Return the probability of a right answer to ``item`` under the system message ``system``."""
@@ -140,18 +123,15 @@ class SimulatedRespondent:
     def _mistake(self, item: Item, own: float, call: float) -> Letter:
         """Return a wrong letter: mostly the same ordinary one in every run, now and then an admission."""
         spec = self.observer
-        if item.target not in "EF":
-            if call < FALSE_ALARM * spec.unknown_awareness:
-                return "F"
-            if call < FALSE_ALARM * (spec.unknown_awareness + spec.missing_awareness):
-                return "E"
+        if item.target not in "EF" and call < FALSE_ALARM * (spec.unknown_awareness + spec.missing_awareness):
+            return "F" if call < FALSE_ALARM * spec.unknown_awareness else "E"
+        # Never the key by luck: so ``accuracy`` is the share of ordinary questions answered right.
         wrong = [letter for letter in LETTERS[:4] if letter != item.target]
         return wrong[int(own * len(wrong))]
 
     def _rating(self, above: float, noise: float) -> int:
         """Return a rating 1–5 from the distance ``above`` the criterion of the item's kind."""
-        spec = self.observer
-        m = spec.metacognition
+        spec, m = self.observer, self.observer.metacognition
         felt = m * (above + _criterion(spec.accuracy)) + math.sqrt(1 - m * m) * _NORMAL.inv_cdf(noise)
         share = _NORMAL.cdf(felt) ** ((1 - spec.accuracy) / max(spec.accuracy, _EDGE))
         pulled = 1 - (1 - spec.overconfidence) * (1 - share)

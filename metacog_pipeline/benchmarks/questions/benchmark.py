@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Probe, Stage
 from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.questions import BOARD, prompts, read
 from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, files_of
-from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.interchange import question_rows
 from metacog_pipeline.interchange.import_rules import QuestionRows, answered_only, importer_of
-from metacog_pipeline.judges.names import with_names
+from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import confident_answers
 from metacog_pipeline.scoring.measures import share
+from metacog_pipeline.stats.confidence_scale import are_shares
 from metacog_pipeline.study.wording import words_of
 
 ELICITATIONS = "elicitations_paired"
@@ -46,12 +47,28 @@ def _read_files(benchmark: Any, inputs: c.Inputs) -> c.Made:
         why = 'names no questions: give items = "my.jsonl", or import a log that has them'
         raise SourceError(f"[benchmarks.{NAME}] {why}")
     rows = question_rows.load(files, Question)
-    kinds = [item.kind for item in rows]
-    return c.Made(rows=rows, facts={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)})
+    return c.Made(rows=rows, facts=Counter(item.kind for item in rows))
 
 
 def _digests(benchmark: Any) -> list[str]:
     return [file_sha256(path) if path.is_file() else "" for path in files_of(benchmark)]
+
+
+def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the responses of one model and run with a bare 1 as certainty where all their other numbers are shares."""
+    certain = pl.when(stated=1.0).then(1.0).otherwise("confidence")
+    found = responses["stated"].drop_nulls().to_list()
+    return responses.with_columns(confidence=certain) if are_shares(found) else responses
+
+
+def _undecided(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the short answers that are not right as they are written: the reader model decides."""
+    kept = pl.col("kept").is_null() | (pl.col("kept") == 1)
+    return responses.filter(kept, status="ok", correct=0).select("item_id", "condition", reply="said")
+
+
+def _asked(item: Question, condition: str) -> Asked | None:
+    return Asked(item.question, (item.answer, *item.accept)) if item.kind == "text" else None
 
 
 class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
@@ -60,18 +77,17 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     name, title = NAME, "Your own questions"
     paper = c.Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, read.Response
-    versions: ClassVar = dict(
-        zip(Stage, ("7", "1", "20", "1", "7"), strict=True)
-    )  # items, asking, parsing, judging, scoring
+    versions: ClassVar = {
+        **dict.fromkeys(c.Stage, "1"), c.Stage.ITEMS: "7", c.Stage.PARSING: "20", c.Stage.SCORING: "7",
+    }  # fmt: skip
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = read.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
     measures = MEASURES
     contrasts = (confident_answers.between_conditions(ELICITATIONS, _WORDS),)
     questions = (c.Question(_ASKS, (ELICITATIONS, "auroc2")),)
-    board, importer, judging = BOARD, importer_of(QuestionRows), read.JUDGING
+    board, importer, judging = BOARD, importer_of(QuestionRows), names_judging(_undecided, _asked)
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
-
     ladders = (
         c.Ladder("accuracy", "accuracy", 0.3, 0.9),
         c.Ladder("auroc2", "metacognition", 0.0, 1.0, ("verbal_percent",)),
@@ -86,23 +102,23 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
         """The questions of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
         return drawn(super().items, self.settings.limit, self.context.seed, self.name)
 
-    def probes(self) -> Iterable[Probe]:
+    def probes(self) -> Iterable[c.Probe]:
         """Return each question with its options, or with the answers that are accepted."""
         for item in (each for each in self.items if each.answer):
             texts, letter = (item.answer, *item.accept), item.options and (LETTERS.index(item.answer),)
             instrument = f"{item.task}, choices" if item.options else item.task
             named = (instrument, item.item_id, item.options, letter or texts, item.question)
-            yield Probe(*named, cluster=item.cluster)
+            yield c.Probe(*named, cluster=item.cluster)
 
     @property
     def wording(self) -> prompts.Words:
         return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[c.Condition, ...]:
         """Return the ways to elicit confidence; log-probabilities of letters only where a question has options."""
         try:
             choices = any(each.options for each in super().items)
-        except SourceError:
+        except SourceError:  # the files are not read yet
             choices = True
         names = [each for each in self.settings.conditions if choices or each != "choice_logprob"]
         if not names:
@@ -110,14 +126,13 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
                 f"[benchmarks.{self.name}] conditions: choice_logprob alone, and no question has options; "
                 "give options, or another condition"
             )
-        return tuple(Condition(name, partial(self._asked, name)) for name in names)
+        return tuple(c.Condition(name, partial(self._asked, name)) for name in names)
 
     def _asked(self, name: str, every: Sequence[Question]) -> Sequence[Question]:
         found = [each for each in every if each.options or name != "choice_logprob"]
         models = self.context.study.models
-        if any(spec.provider != "replay" for spec in models):
-            return found
-        return answered_only(self, models, ((name, found),))[0][1]
+        replayed = all(spec.provider == "replay" for spec in models)
+        return answered_only(self, models, ((name, found),))[0][1] if replayed else found
 
     def replayed(self, spec: Any, asked: Any) -> Any:
         return answered_only(self, (spec,), asked)
@@ -128,44 +143,32 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     def prompt_digest(self, condition: str) -> Any:
         return dict(self.wording)
 
-    async def ask(self, item: Question, condition: str, chat: Chat) -> None:
+    async def ask(self, item: Question, condition: str, chat: c.Chat) -> None:
         await prompts.ask(item, condition, chat, self.wording, self.settings.samples)
 
     def observer(self, parameters: ObserverSpec) -> c.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)
 
-    def parse(self, item: Question, condition: str, calls: Calls) -> read.Response:
+    def parse(self, item: Question, condition: str, calls: c.Calls) -> read.Response:
         return read.read(item, condition, calls, self.settings.samples)
 
-    def again(self, item: Question, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
+    def again(self, item: Question, condition: str, calls: c.Calls) -> Iterable[tuple[str, str]]:
         return read.again(item, condition, self.parse(item, condition, calls))
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with confidence on the scale of the whole log.
-
-        An answer that was withheld is right where that to the first other condition is.
-        """
-        responses = read.on_one_scale(with_names(responses, judgements))
-        forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
-            ["run", "item_id"], keep="first", maintain_order=True
-        )
-        verdicts = forced.select("run", "item_id", _forced="correct")
-        joined = responses.join(verdicts, on=["run", "item_id"], how="left", maintain_order="left")
-        held = pl.col("status") == "ok"
-        return joined.with_columns(
-            correct=pl.when(held).then(pl.coalesce("correct", "_forced")).otherwise("correct")
-        )
-
-    @cached_property
-    def _alternatives(self) -> pl.DataFrame:
-        of = {each.item_id: len(each.options) or None for each in super().items}
-        return pl.DataFrame(
-            {"item_id": list(of), "n_alternatives": pl.Series(list(of.values()), dtype=pl.Int32)}
-        )
+        """Return the responses with confidence on the scale of the whole log."""
+        responses = on_one_scale(with_names(responses, judgements))
+        forced = responses.filter(pl.col("kept").is_null(), status="ok")
+        # A withheld answer is right where that to the first other condition is.
+        first = forced.group_by("run", "item_id", maintain_order=True).agg(_forced=pl.col("correct").first())
+        joined = responses.join(first, on=["run", "item_id"], how="left", maintain_order="left")
+        known = pl.when(status="ok").then(pl.coalesce("correct", "_forced")).otherwise("correct")
+        return joined.with_columns(correct=known)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the responses that can be read, and among how many options they chose."""
-        found = responses.filter(status="ok").join(
-            self._alternatives, on="item_id", how="left", maintain_order="left"
-        )
-        return found.with_columns(correct=pl.col("correct").cast(pl.Float64), response=pl.col("said"))
+        options = {each.item_id: len(each.options) or None for each in super().items}
+        return responses.filter(status="ok").with_columns(
+            n_alternatives=pl.col("item_id").replace_strict(options, default=None, return_dtype=pl.Int32),
+            correct=pl.col("correct").cast(pl.Float64), response=pl.col("said"),
+        )  # fmt: skip

@@ -1,14 +1,19 @@
-"""What the study file says about questions of one's own, and the files they come from."""
+"""Questions of one's own: what the study file says about them, and the files and rows they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange.question import LETTERS as LETTERS
 from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.interchange.question_rows import KINDS, load, question_of
+from metacog_pipeline.reading import rows
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
 
@@ -46,12 +51,26 @@ class Settings(sections.Settings):
         return sections.each_once(value)
 
 
-class Item(Question):
-    """A question of a file."""
-
-
 def files_of(benchmark: Any) -> list[Path]:
     """Return the files the items are read from: those the study names, then those that came with imported logs."""
     named = benchmark.settings.items
     own = [SHIPPED if each == SAMPLE else benchmark.context.beside(each) for each in named]
     return [*own, *sorted(benchmark.context.home.imported.glob("*.jsonl"))]
+
+
+def item_of(row: rows.Row) -> Question:
+    """Return the question of a row of ``metacog read``: the shipped one it names, or the one it brings."""
+    if (shipped := rows.found_item(row, _shipped())) is not None:
+        return shipped
+    keyed, kind = bool(rows.answers_of(row)), KINDS.get(str(row.get("kind")))
+    asked = {"question": "?", **row, "item_id": None, **({} if keyed else {"kind": "graded"})}
+    try:
+        item = Question(**question_of(asked, "own"))
+    except ValueError as error:
+        raise rows.BadRow(one_line(str(error), 200)) from None
+    return item if keyed or kind is None else item.model_copy(update={"kind": kind})
+
+
+@cache
+def _shipped() -> Mapping[str, Question]:
+    return {item.item_id: item for item in load([SHIPPED], Question)}

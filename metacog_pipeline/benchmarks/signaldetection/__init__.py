@@ -2,18 +2,9 @@
 
 Richard Servajean, Philippe Servajean: "Measuring the metacognition of AI" (2026), arXiv:2603.29693.
 
-==============  ============================================================================================================
-``benchmark``   the class: what it declares to the pipeline
-``settings``    its table of the study file
-``items``       the item, its sources, and how the three tasks are made
-``prompts``     the words, and the one call an item takes
-``read``        reading a reply, and rows of answers made elsewhere
-``measures``    d′, c, meta-d′ by maximum likelihood and by posterior, confidence
-``contrasts``   tests between conditions, models and tasks
-``published``   the printed numbers computed again from the published counts, and the verdicts of the text
-``report``      the board, the figures, and the manifest of the paper
-``simulated``   respondents of known sensitivity, efficiency and criteria
-==============  ============================================================================================================
+``benchmark`` is the class, ``settings`` its table of the study file, ``items`` three tasks and their sources, ``prompts``
+words and the one call, ``read`` what replies and files say, ``measures`` and ``contrasts`` what is measured and tested,
+``published`` the printed numbers computed again, ``report`` board, figures and manifest, ``simulated`` a respondent.
 """
 
 from __future__ import annotations

@@ -35,11 +35,9 @@ OPTIMAL = "optimal (M-ratio 1)"
 
 # --- criteria under risk ------------------------------------------------------------------------------------------------
 def criteria(benchmark: Bound, groups: Sequence[Group], *, paired: bool = False) -> Iterator[Comparison]:
-    """Yield c, d′ and c′ of two risk conditions of a model and task: that of the higher predicted c minus the other.
-
-    One family is every pair of all models and tasks of one data set and source, by Bonferroni. ``criterion_z`` takes the
-    conditions as independent, as published; ``criterion_paired`` knows what they have in common item by item.
-    """
+    """Yield c, d′ and c′ of two risk conditions of a model and task: that of the higher predicted c minus the other."""
+    # One family is every pair of all models and tasks of one data set and source, by Bonferroni. ``criterion_z`` takes the
+    # conditions as independent, as published; ``criterion_paired`` knows what they have in common item by item.
     for own in together([each for each in groups if each.complete and each.condition in RISKS]):
         found = [each for subject in together(own, "task", "model") for each in _moved(subject, paired)]
         if found:
@@ -107,11 +105,9 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
 def compared(
     family: str, names: tuple[str, str], a: measures.Fitted, b: measures.Fitted | None, seed: int, **held: Any
 ) -> Iterator[Comparison]:
-    """Yield the M-ratio, its logarithm and d′ of a minus those of b; the M-ratio minus 1 where b is None.
-
-    Two posteriors differ where the symmetric 95 % interval of the difference of their draws leaves out 0; the region of
-    practical equivalence then says whether it matters. ``statistic`` is the probability that a is the larger.
-    """
+    """Yield the M-ratio, its logarithm and d′ of a minus those of b; the M-ratio minus 1 where b is None."""
+    # Two posteriors differ where the symmetric 95 % interval of the difference of their draws leaves out 0; the region of
+    # practical equivalence then says whether it matters. ``statistic`` is the probability that a is the larger.
     why, n = a.why or (b.why if b else None), a.n + (b.n if b else 0)
     for measure in ("m_ratio", "log_m_ratio") if b is None else ("m_ratio", "log_m_ratio", "d"):
         row = Comparison(
@@ -165,12 +161,9 @@ def between_tasks(fits: Sequence[measures.Fitted], seed: int) -> Iterator[Compar
 
 # --- two models on the items both answered ------------------------------------------------------------------------------
 def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> Iterator[Comparison]:
-    """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for.
-
-    Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-    their difference alone. p is that of 10,000 resamples, of meta-d′ and M-ratio Wald's. Accuracy and AUROC2 are compared
-    as in all benchmarks (family ``confidence_models``).
-    """
+    """Yield ``models_paired``: d′ and c under every condition; meta-d′ and M-ratio where confidence is asked for."""
+    # Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models
+    # leaves their difference alone. Accuracy and AUROC2 are compared as in all benchmarks (family ``confidence_models``).
     for own in together([group for group in groups if group.rows.height], "task", "condition"):
         place, first = {group.model: at for at, group in enumerate(own)}, own[0]
         tables, counts = tables_of([group.rows for group in own], measures.CODED)

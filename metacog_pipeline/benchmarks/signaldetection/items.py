@@ -8,10 +8,9 @@ task   question                                   0 (S1)          1 (S2)        
 ``C``  was one "the" deleted?                     unchanged       one "the" deleted       ``test4plus``
 =====  =========================================  ==============  ======================  =============
 
-Rows are drawn uniformly without replacement, in the order of the SHA-256 of seed, task and item id: more trials add items
-and change none. Nothing balances the labels, as in the paper. Two things give task C away to a reader who knows them, and
-are part of the published construction: a space before a comma or two spaces in a row survive in unchanged texts only, and
-a deleted "The" at the start leaves a sentence that begins with a small letter.
+Rows are drawn uniformly without replacement; nothing balances the labels, as in the paper. Two things give task C away to a
+reader who knows them, and are part of the published construction: a space before a comma or two spaces in a row survive in
+unchanged texts only, and a deleted "The" at the start leaves a sentence that begins with a small letter.
 """
 
 from __future__ import annotations
@@ -51,19 +50,15 @@ _THE = re.compile(r"(?<![A-Za-z])[Tt][Hh][Ee](?![A-Za-z])")
 
 
 class Item(contract.Item):
-    """One text and its true label, ``stimulus``: 0 (S1) or 1 (S2).
-
-    ``source_row`` is the 0-based row in the file ``source``; ``position`` the 0-based place among the items of the task.
-    """
+    """One text and its true label; ``position`` is its 0-based place among the items of the task."""
 
     task: Task
-    stimulus: Literal[0, 1]
+    stimulus: Literal[0, 1]  # S1, S2
     text: str
     source: str
-    source_row: int
+    source_row: int  # 0-based
 
     def asked_and_scored_by(self) -> Any:
-        """Return task, text and label."""
         return [self.task, self.text, self.stimulus]
 
 
@@ -81,10 +76,7 @@ class Texts:
 
 
 def read_table(path: Path, name: str) -> Texts:
-    """Read a UTF-8 file of lines ``label<TAB>sentence`` without a header; ``.gz`` is unpacked, empty lines are no rows.
-
-    Raises SourceError with file and line: not UTF-8, no tab, a label other than 0 and 1, no sentence; or no row of a label.
-    """
+    """Read a UTF-8 file of lines ``label<TAB>sentence``; SourceError with file and line for what is none."""
     labels, sentences = [], []
     for number, raw in enumerate(io.BytesIO(read_bytes(path, MAX_BYTES)), start=1):
         try:
@@ -136,11 +128,7 @@ fetch = partial(source_files.fetch, SOURCES)
 def build(
     texts: Mapping[str, Texts], trials: Mapping[Task, int], seed: int = 0, dataset: str = "published"
 ) -> list[Item]:
-    """Return the items of the tasks that ``trials`` names, in the order A, B, C, from ``texts`` by name of the source.
-
-    A source with fewer rows gives all it has. ``seed`` decides which rows are drawn and, in task C, whether and where a
-    word is deleted. Texts of A and B are those of the source, byte for byte.
-    """
+    """Return the items of the tasks that ``trials`` names, in the order A, B, C; a source that has fewer rows gives all."""
     return [
         item
         for task in TASKS

@@ -64,11 +64,9 @@ N_BOOT = 1000  # resamples of items for every interval
 
 
 def with_cells(responses: pl.DataFrame, ratings: int) -> pl.DataFrame:
-    """Return responses with their cell and ``_right``, 0 without a readable response.
-
-    Within one stimulus the cells are, for K ratings: 0 .. 2K-1 responses from "S1, K" over "S1, 1" and "S2, 1" to "S2, K";
-    2K, 2K+1 responses S1, S2 without a confidence; 2K+2 no readable response. Stimulus S2 follows S1.
-    """
+    """Return responses with their cell and ``_right``, 0 without a readable response."""
+    # Within one stimulus the cells are, for K ratings: 0 .. 2K-1 responses from "S1, K" over "S1, 1", "S2, 1" to "S2, K";
+    # 2K, 2K+1 responses S1, S2 without a confidence; 2K+2 no readable response. Stimulus S2 follows S1.
     said, level = pl.col("response"), pl.col("confidence")
     rated = pl.when(said == 1).then(ratings + level - 1).otherwise(ratings - level)
     without = pl.when(said.is_null()).then(2 * ratings + 2).otherwise(2 * ratings + said)
@@ -207,11 +205,7 @@ def _no_information(table: RatedCounts) -> str | None:
 
 
 def confidence_estimates(trials: Trials) -> Estimates:
-    """Return AUROC2, and the signed meta-I, I(correct; response, confidence) in bits (Dayan 2023).
-
-    Resampling items adds about as much to a plug-in value as sampling them did, so the mean excess of the resamples is
-    subtracted, and the interval is theirs reflected at the plug-in value. The rest may lie below 0.
-    """
+    """Return AUROC2, and the signed meta-I, I(correct; response, confidence) in bits (Dayan 2023)."""
     k, place = trials.ratings, trials.counts.codes["_cell"] % (2 * trials.ratings + 3)
     level = np.where(place < k, k - place - 1, place - k)  # from 0
     cell = np.where(place < 2 * k, 2 * level + trials.counts.codes["_right"], -1)
@@ -224,6 +218,8 @@ def confidence_estimates(trials: Trials) -> Estimates:
     usable, (low, high) = resampling.usable(drawn), resampling.interval(drawn)
     if usable is None or low is None or high is None:
         return found | {"meta_information": Estimate(value, None, None, n, "plug-in", OFTEN_UNDEFINED)}
+    # Resampling items adds about as much to a plug-in value as sampling them did: so the mean excess of the resamples is
+    # subtracted, and the interval is theirs reflected at the plug-in value. The rest may lie below 0.
     numbers = 2 * value - float(usable.mean()), 2 * value - high, 2 * value - low
     return found | {"meta_information": Estimate(*numbers, n, METHOD_BITS, sem=float(usable.std(ddof=1)))}
 
@@ -256,29 +252,24 @@ BAYES = {"d_bayes": "d1", "meta_d_bayes": "meta_d", "m_ratio_bayes": "m_ratio"}
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """One model on one task with the posterior of HMeta-d's single-subject model, d′ estimated (Fleming 2017).
-
-    ``n`` are rated answers; ``why`` is None where there are ``draws`` of `KEPT`, thinned. ``estimates`` are over all draws.
-    """
+    """One model on one task with the posterior of HMeta-d's single-subject model, d′ estimated (Fleming 2017)."""
 
     dataset: str
     source: str
     task: str
     model: str
-    n: int
-    why: str | None = None
-    estimates: Mapping[str, Estimate] = field(default_factory=dict)
-    draws: Mapping[str, Floats] = field(default_factory=dict)
+    n: int  # rated answers
+    why: str | None = None  # there are no draws
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)  # over all draws
+    draws: Mapping[str, Floats] = field(default_factory=dict)  # of `KEPT`, thinned
 
 
 def fitted_counts(
     names: tuple[str, str, str, str], table: RatedCounts, seed: int, folder: Path, keep: int = DRAWS
 ) -> Fitted:
-    """Return the posterior of raw counts, named by data set, source, task and model; sampled once and kept in ``folder``.
-
-    Counts, names and ``seed`` determine the draws, and their digest is the file's name: two cells with different names
-    share no random numbers. Whoever deletes the file loses time, nothing else.
-    """
+    """Return the posterior of raw counts, named by data set, source, task, model; sampled once and kept in ``folder``."""
+    # The digest is the file's name: two cells with different names share no random numbers. Whoever deletes the file loses
+    # time, nothing else.
     label = "/".join(names)
     identity = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
     path = folder / f"{sha256_hex(canonical_json(identity))}.json"

@@ -36,16 +36,12 @@ _FILE_NAMES: Mapping[tuple[str, str], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Every text of a study's prompts.
-
-    ``prompts`` maps (task, condition) to the text before the item; ``system`` is the system message of every call,
-    ``""`` for none; ``ratings`` the number K of the scale 1..K that the texts state.
-    """
+    """Every text of a study's prompts."""
 
     id: str
-    prompts: Mapping[tuple[str, str], str]
-    system: str = ""
-    ratings: int = RATINGS
+    prompts: Mapping[tuple[str, str], str]  # by task and condition: the text before the item
+    system: str = ""  # of every call, "" for none
+    ratings: int = RATINGS  # K of the scale 1..K that the texts state
 
     def text(self, task: str, condition: str) -> str:
         """Return the words before the item; raise StudyError where there are none."""
@@ -84,14 +80,8 @@ async def ask(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
 
 
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, or another in its place; StudyError names file, key and value.
-
-    ``path`` is a TOML file: its texts replace those shipped, the rest is kept. Keys: ``id``, ``ratings`` (2 to 9),
-    ``system``, and tables ``[prompts.A]``, ``[prompts.B]``, ``[prompts.C]`` of texts by condition. Or a folder of text
-    files named as the authors of the benchmark named theirs (``prompt_metad_A.txt``,
-    ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk): each is used as it is, byte for byte, and nothing
-    shipped is mixed in.
-    """
+    """Return the shipped wording, with the texts of a TOML file in its place, or that of a folder of text files alone."""
+    # A folder has files named as the authors of the benchmark named theirs: each is used as it is, byte for byte.
     ours = Wording("", {})
     for file in [shipped("data", "signaldetection", "prompts.toml"), *([path] if path else [])]:
         ours = _from_folder(file) if file.is_dir() else _read(file, ours)

@@ -31,17 +31,14 @@ SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """Printed numbers and verdicts with ours (``claims``), ``headline`` claims, and tests between the published cells.
+    """What follows from the published counts."""
 
-    ``cells`` and ``relative`` are what figures show of the counts, see `model_free` and `relative_criteria`; ``precision``
-    is by task half the 95 % interval of an M-ratio of 0.8 at a number of trials, of an observer of that `SENSITIVITY`.
-    """
-
-    claims: Sequence[Row]
+    claims: Sequence[Row]  # printed numbers and verdicts with ours
     headline: Sequence[Row]
-    tests: Sequence[Comparison]
-    cells: Sequence[Sequence[Any]]
-    relative: Sequence[Sequence[Any]]
+    tests: Sequence[Comparison]  # between the published cells
+    cells: Sequence[Sequence[Any]]  # for `model_free`
+    relative: Sequence[Sequence[Any]]  # for `relative_criteria`
+    # By task half the 95 % interval of an M-ratio of 0.8 at a number of trials, of an observer of that `SENSITIVITY`.
     precision: Mapping[str, Sequence[tuple[int, float]]]
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
-from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Flag
+from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
 from metacog_pipeline.interchange.columns import RowError, Scale, shown, whole
@@ -22,28 +21,22 @@ UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
 #: The words of each task for 0 and for 1, next to the digits.
 WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "A": {"0": ("negative",), "1": ("positive",)},
-    "B": {
-        "0": ("oral", "oral speech", "spoken", "speech", "speaking", "transcript"),
-        "1": ("written", "a written source", "written source", "writing"),
-    },
-    "C": {
-        "0": ("unchanged", "intact", "not deleted", "not removed", "nothing removed", "no deletion", "as it was"),
-        "1": ("deleted", "removed", "changed", "missing", "taken out", "deletion"),
-    },
+    "B": {"0": ("oral", "oral speech", "spoken", "speech", "speaking", "transcript"),
+          "1": ("written", "a written source", "written source", "writing")},
+    "C": {"0": ("unchanged", "intact", "not deleted", "not removed", "nothing removed", "no deletion", "as it was"),
+          "1": ("deleted", "removed", "changed", "missing", "taken out", "deletion")},
 }  # fmt: skip
+_LABELS: Mapping[str, int] = {"0": 0, "1": 1, "s1": 0, "s2": 1, "false": 0, "true": 1}
 
 
 @dataclass(slots=True)
-class Response(contract.Response):
-    """One item under one condition: its label, response and confidence.
+class Response(c.Response):
+    """One item under one condition; a reply whose confidence alone cannot be read keeps its response."""
 
-    A reply whose confidence alone cannot be read is ``confidence_unparsed`` and keeps its response.
-    """
-
-    stimulus: Annotated[Flag, "the true label, 0 (S1) or 1 (S2)"]
-    response: Annotated[Flag, "the label answered; null without a readable decision"] = None
-    confidence: Annotated[Flag, "as stated, 1 to K; null where none is asked for"] = None
-    correct: Annotated[Flag, "1 where the response is the label, else 0; null without a response"] = None
+    stimulus: Annotated[c.Flag, "the true label, 0 (S1) or 1 (S2)"]
+    response: Annotated[c.Flag, "the label answered; null without a readable decision"] = None
+    confidence: Annotated[c.Flag, "as stated, 1 to K; null where none is asked for"] = None
+    correct: Annotated[c.Flag, "1 where the response is the label, else 0; null without a response"] = None
     status: str = NOT_RUN
     reason: str | None = "not asked yet"
 
@@ -54,7 +47,7 @@ def fields(words: Mapping[str, tuple[str, ...]], ratings: int | None) -> tuple[F
     return (decision,) if ratings is None else (decision, Confidence(1, ratings, whole=True))
 
 
-def read_response(item: Item, calls: Calls, ratings: int | None) -> Response:
+def read_response(item: Item, calls: c.Calls, ratings: int | None) -> Response:
     """Return the reading of an item's only call; ``ratings`` is K, None where no confidence was asked for."""
     if (over := ended(calls.get(STEP))) is not None:
         return Response(item.stimulus, status=over[0], reason=over[1])
@@ -80,7 +73,7 @@ def again(response: Response, ratings: int | None) -> Iterable[tuple[str, str]]:
         yield STEP, f"{{{rating}}}"
 
 
-def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def read_row(row: rows.Row) -> dict[str, Any]:
     """Read one row of ``metacog read``; ``options`` are the words for 0 and for 1, ``ratings`` is K."""
     item = rows.found_item(row, _shipped()) if row.get("item_id") else None
     task = item.task if item else str(row.get("task") or row.get("kind") or "").upper()
@@ -100,15 +93,8 @@ def _shipped() -> Mapping[str, Item]:
     return {item.item_id: item for item in sample_items()}
 
 
-# --- answers made elsewhere -----------------------------------------------------------------------------------------------
-_LABELS: Mapping[str, int] = {"0": 0, "1": 1, "s1": 0, "s2": 1, "false": 0, "true": 1}
-
-
 class Rows(RowRules):
-    """A decision with a confidence, or the raw reply; a ``key`` is the label.
-
-    A ``decision`` is 0 or 1, S1 or S2, or a word of the task; a bare 0 or 1 as a raw reply is one, too.
-    """
+    """A decision (0 or 1, S1 or S2, or a word of the task) with a confidence, or the raw reply."""
 
     condition = CONFIDENCE
     own: ClassVar = {
@@ -119,9 +105,7 @@ class Rows(RowRules):
         "key": ("stimulus", "key", "gold", "target", "true_label", "ground_truth", "correct_answer"),
         "question": ("question", "text", "sentence"),
     }
-    rated = ("confidence",)
-    whole_ratings = True
-    item_word = "trial"
+    rated, whole_ratings, item_word = ("confidence",), True, "trial"
     also: ClassVar = {"trial_id": "item_id"}
 
     @property
@@ -137,27 +121,28 @@ class Rows(RowRules):
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
         if "decision" not in said:
             raise RowError(f"there is no decision on trial {item.item_id}")
-        made: dict[str, Any] = {"decision": str(self.option(item, said["decision"]))}
+        made: dict[str, Any] = {"decision": str(label_of(item, said["decision"]))}
         if "confidence" in said and condition == CONFIDENCE:
             stated = said["confidence"]
             made["confidence"] = int(stated) if stated.lstrip("-").isdecimal() else stated
         return {STEP: json.dumps(made)}
 
     def agrees(self, item: Item, key: Any) -> bool:
-        return self.option(item, key) == item.stimulus
+        return label_of(item, key) == item.stimulus
 
     def keyed(self, item: Item) -> str:
         return str(item.stimulus)
 
-    def option(self, item: Item, value: Any) -> int:
-        """Return the label a cell names."""
-        number = whole(value)
-        text = str(value).strip().casefold() if number is None else str(number)
-        named = {word: int(digit) for digit, words in WORDS[item.task].items() for word in words}
-        if (found := _LABELS.get(text, named.get(text))) is None:
-            listed = f"0, 1, S1, S2, {', '.join(named)}"
-            raise RowError(f"decision {shown(value)} is none of {listed}; see --map-values")
-        return found
+
+def label_of(item: Item, value: Any) -> int:
+    """Return the label a cell names."""
+    number = whole(value)
+    text = str(value).strip().casefold() if number is None else str(number)
+    named = {word: int(digit) for digit, words in WORDS[item.task].items() for word in words}
+    if (found := _LABELS.get(text, named.get(text))) is None:
+        listed = f"0, 1, S1, S2, {', '.join(named)}"
+        raise RowError(f"decision {shown(value)} is none of {listed}; see --map-values")
+    return found
 
 
 IMPORTER = importer_of(Rows)

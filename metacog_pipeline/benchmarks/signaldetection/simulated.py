@@ -1,16 +1,9 @@
 """Simulated respondents for signal detection: observers with known d′, M-ratio and criteria who answer in text.
 
-The model, per item with label s. Evidence x ~ N(-d/2, 1) for S1 and N(+d/2, 1) for S2; the response is S2 when x > c.
-Given label and response, confidence is that of the meta-d′ model (Maniscalco & Lau 2014) with meta-d′ m = M-ratio · d
-and the criterion at the same relative place, m · c/d = M-ratio · c: evidence y ~ N(∓m/2, 1) on the side of the response,
-rated 1 + the number of confidence criteria that lie between it and the criterion. So a fit of meta-d′ to many trials
-gives back d, c, m and the criteria.
-
-In the risk conditions c moves by ``risk_shift`` away from the punished answer: down where wrong S1 answers are punished,
-up where wrong S2 answers are.
-
-The noise of x and the place of y are each `mixed` of the item's, the observer's own, and what is new in each run and
-condition.
+Evidence x ~ N(-d/2, 1) for label S1 and N(+d/2, 1) for S2; the response is S2 when x > c. Given label and response,
+confidence is that of the meta-d′ model (Maniscalco & Lau 2014) with meta-d′ m = M-ratio · d and the criterion at the same
+relative place, M-ratio · c: evidence y ~ N(∓m/2, 1) on the side of the response, rated 1 + the number of confidence
+criteria that lie between it and the criterion. So a fit of meta-d′ to many trials gives back d, c, m and the criteria.
 """
 
 from __future__ import annotations
@@ -26,7 +19,7 @@ from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
-# Sign of the move of c in each condition, in units of risk_shift.
+# c moves by ``risk_shift`` away from the punished answer: down where wrong S1 answers are punished, up for wrong S2 ones.
 _SHIFTS: Mapping[str, int] = {"risk_s1": -1, "risk_s2": +1}
 _NORMAL = NormalDist()
 _SMALLEST = 1e-300  # the quantile function takes no 0, which a far tail rounds to
@@ -58,12 +51,7 @@ REFUSALS = (
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``observer`` would.
-
-    Deterministic in the observer, the item, the condition and ``sampling.seed``. It finds item and condition by the
-    text of the user message; ``wording`` must be the one the messages are made with (None: the shipped one). A message it
-    does not know gets decision 0, confidence 1.
-    """
+    """Answers as the observer would. It finds item and condition by the text of the message, made with ``wording``."""
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
         self.observer = observer
@@ -118,10 +106,7 @@ class SimulatedRespondent:
         return decision, min(rating, self._ratings), parts[2]
 
     def _beyond(self, sign: int, decision: int, c: float, rank: float) -> float:
-        """Return how far beyond the criterion y lies on the side of the response.
-
-        ``sign`` is that of the label, ``rank`` the uniform share of the mass on this side that lies further out.
-        """
+        """Return how far beyond the criterion y lies on the side of the response; ``rank``: the share that lies further."""
         meta_d = self.observer.m_ratio * self.observer.d
         side = 1 if decision == S2 else -1
         mean = side * (sign * meta_d / 2 - self.observer.m_ratio * c)  # from the criterion outwards

@@ -6,17 +6,15 @@ data set      parent and fictional questions             edits                  
 ``published`` fetched sources                            derived from the two files published one
 ``corrected`` the same                                   the same, see `CORRECTED`  published one
 ``sample``    shipped with this project                  shipped                    the parent's
-``custom``    ``parent.jsonl``, ``fictional.jsonl`` (or  ``edits.jsonl``            the parent's
-              ``.jsonl.gz``) of a folder
+``custom``    files of a folder                          ``edits.jsonl``            the parent's
 ============= ========================================== ========================== =============
 
-``edits`` holds rows and edit records, ``rules`` what must hold of them and the screen for malformed stems. Here: sources,
-edit tables, the items and their assets.
+``edits`` holds rows and edit records, ``rules`` what must hold of them and the screen for malformed stems.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,9 +60,8 @@ class Files(NamedTuple):
         if not found.is_file() and what != "fictional":
             lacks = f"no {what}.jsonl (or .jsonl.gz); an empty one will do for edits"
             there = self.folder is not None and self.folder.is_dir()
-            raise SourceError(
-                f"{self.folder}: {lacks if there else 'no such folder; give that of your data set'}"
-            )
+            said = lacks if there else "no such folder; give that of your data set"
+            raise SourceError(f"{self.folder}: {said}")
         return found
 
 
@@ -94,18 +91,14 @@ def select_fictional(dataset: Dataset, pool: Sequence[Row], seed: int) -> list[R
 # --- edit tables ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class EditTable:
-    """The edits of a data set, what its ids start with, and what a comparison of two files shows besides.
-
-    ``order`` lists parent rows and, for fictional rows, question texts; ``notes`` are `corrections`, ``quirks`` cells to
-    set after building; ``facts`` counts and doubtful matches of the comparison.
-    """
+    """The edits of a data set, and what a comparison of two files shows besides."""
 
     edits: Sequence[EditRecord]
-    prefix: str = editing.PARENT_PREFIX
-    notes: Mapping[int, str] = field(default_factory=dict)
-    quirks: Sequence[Quirk] = ()
-    order: Sequence[int | str] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = editing.PARENT_PREFIX  # what the ids of parent rows start with
+    notes: Mapping[int, str] = field(default_factory=dict)  # `corrections`
+    quirks: Sequence[Quirk] = ()  # cells to set after building
+    order: Sequence[int | str] = ()  # parent rows and, of fictional rows, question texts
+    facts: Mapping[str, Any] = field(default_factory=dict)  # counts and doubtful matches
 
 
 #: What the corrected set does with an item whose published edit breaks a rule: an edit that leaves the keyed choice alone
@@ -117,13 +110,11 @@ CORRECTED = {"E6": "restored", rules.EXTRA: "kept"}
 def corrections(
     parents: Sequence[Row], edits: Sequence[EditRecord], quirks: Sequence[Quirk], prefix: str
 ) -> dict[int, str]:
-    """Return the parent rows whose published items are wrong, and what the corrected set does with each.
-
-    Cells that depart from the rules are ``repaired`` (1124).
-    """
+    """Return the parent rows whose published items are wrong, and what the corrected set does with each."""
     broken = rules.check_edits(parents, edits, prefix)
     found = {each.source_index or 0: CORRECTED[each.rule] for each in broken if each.rule in CORRECTED}
-    return dict(sorted({**found, **{quirk.source_index: "repaired" for quirk in quirks}}.items()))
+    repaired = {quirk.source_index: "repaired" for quirk in quirks}  # cells that depart from the rules (1124)
+    return dict(sorted({**found, **repaired}.items()))
 
 
 def edits_from_published(
@@ -164,31 +155,25 @@ def load_edit_table(files: Files, parents: Sequence[Row]) -> EditTable:
 def items_of(
     dataset: Dataset, parents: Sequence[Row], table: EditTable, fictional: Sequence[Row]
 ) -> list[Item]:
-    """Return each parent row after its edit, then the fictional rows with key F, in the order of the table.
-
-    The edits have been held to the `rules` before.
-    """
+    """Return each parent row after its edit, then the fictional rows with key F, in the order of the table."""
     edits = {edit.source_index: edit for edit in table.edits if edit.counts}
     items = []
     for row in parents:
-        edit = edits.get(row.place)
-        key, kind = (
-            (row.answer_idx, "Original") if edit is None else (edit.answer_after, KIND[edit.edit_kind])
-        )
+        edit, about = edits.get(row.place), {"target": row.answer_idx, "kind": "Original"}
+        if edit is not None:
+            about = {"target": edit.answer_after, "kind": KIND[edit.edit_kind], "edit_kind": edit.edit_kind}
         items.append(
             _item(
-                dataset, item_id(table.prefix, row.place), editing.apply_edit(row, edit), target=key, kind=kind,
+                dataset, item_id(table.prefix, row.place), editing.apply_edit(row, edit), **about,
                 meta_info=row.meta_info, source_target=row.answer_idx, source_index=row.place,
-                edit_kind=edit and edit.edit_kind, tags=_tags(row, edit, table.notes.get(row.place)),
+                tags=_tags(row, edit, table.notes.get(row.place)),
             )
         )  # fmt: skip
     for quirk in table.quirks:
         items[quirk.source_index] = _quirky(items[quirk.source_index], quirk)
     about = {"target": "F", "kind": "Fictional", "meta_info": editing.FICTIONAL_META}
-    items += [
-        _item(dataset, row.item_id or "", row.texts(), source_target=row.answer_idx, **about)
-        for row in fictional
-    ]
+    for row in fictional:
+        items.append(_item(dataset, row.item_id or "", row.texts(), source_target=row.answer_idx, **about))
     rank = {key: place for place, key in enumerate(table.order)}
     items.sort(key=lambda i: rank.get(i.question if i.source_index is None else i.source_index, len(rank)))
     return [item.model_copy(update={"position": place}) for place, item in enumerate(items)]
@@ -201,16 +186,11 @@ def _item(dataset: str, name: str, texts: Mapping[str, str], **more: Any) -> Ite
 
 
 def _tags(parent: Row, edit: EditRecord | None, note: str | None) -> tuple[str, ...]:
-    """Return the tags of an item.
-
-    ``anomaly`` marks items that are wrong in the published data, ``restored`` those given back the parent's text,
-    ``media_absent_but_answerable`` unedited items whose stem points at a picture but whose key was kept. The last is a
-    screen's nomination, not a person's judgement.
-    """
     own = {
-        "anomaly": note is not None,
+        "anomaly": note is not None,  # wrong in the published data
+        # Nominated by the screen, not judged by a person: the stem points at a picture, and its key was kept.
         of_items.MEDIA_ABSENT: edit is None and rules.mentions_absent_media(parent.question),
-        "restored": edit is None and note == "restored",
+        "restored": edit is None and note == "restored",  # given back the parent's text
     }
     return tuple(name for name, holds in own.items() if holds)
 
@@ -243,10 +223,7 @@ def construct(files: Files, seed: int = 0) -> Build:
 def build(
     dataset: Dataset, parents: Sequence[Row], pool: Sequence[Row], table: EditTable, seed: int = 0
 ) -> Build:
-    """Return the finished data set, every rule checked.
-
-    Raises SourceError if an edit does not fit, or a rule is broken by an item that is not known to be anomalous.
-    """
+    """Return the finished data set; SourceError for a broken rule of an item that is not known to be anomalous."""
     chosen = select_fictional(dataset, pool, seed)
     expected = rules.MEDQA_ROWS if dataset in FETCHED else None
     rules.refuse(dataset, [*rules.check_parent(parents, expected, table.prefix), *rules.check_pool(chosen)])
@@ -273,13 +250,11 @@ def item_row(item: Item) -> Row:
     return Row(item.position, item.question, options, *about)
 
 
-# --- new edits --------------------------------------------------------------------------------------------------------
 def draw(
     parents: Sequence[Row], edits: Sequence[EditRecord], k: int = 125, seed: int = 0,
     prefix: str = editing.PARENT_PREFIX, exclude: Collection[str] = (),
 ) -> list[str]:  # fmt: skip
-    """Draw ``k`` ids to edit by SHA-256 rank (purpose ``modify``) among those without a record that is proposed or counts
-    and not in ``exclude``; SourceError when there are fewer."""
+    """Draw ``k`` ids to edit by SHA-256 rank among those without a record that is proposed or counts."""
     taken = {edit.item_id for edit in edits if edit.status != "rejected"} | set(exclude)
     ids = [name for row in parents if (name := item_id(prefix, row.place)) not in taken]
     if k > len(ids):
@@ -289,8 +264,7 @@ def draw(
 
 # --- assets -----------------------------------------------------------------------------------------------------------
 def _medqa(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    facts = _fetched(benchmark, "medqa")
-    return Made(frame=_frame(load_parent(benchmark.files)), facts=facts)
+    return _made(benchmark, "medqa", load_parent)
 
 
 def _screened(benchmark: MetaMedQA, inputs: Inputs) -> Made:
@@ -311,8 +285,7 @@ def _edits(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 
 def _glianorex(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    facts = _fetched(benchmark, "metamedqa")
-    return Made(frame=_frame(load_fictional(benchmark.files)), facts=facts)
+    return _made(benchmark, "metamedqa", load_fictional)
 
 
 def _fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
@@ -329,6 +302,11 @@ def _items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     }
     facts = {"dataset": benchmark.settings.dataset, **done.counts, "known_violations": known}
     return Made(rows=done.items, facts=facts, checks=checks)
+
+
+def _made(benchmark: MetaMedQA, source: str, load: Callable[[Files], Sequence[Row]]) -> Made:
+    facts = _fetched(benchmark, source)  # first: it brings the file
+    return Made(frame=_frame(load(benchmark.files)), facts=facts)
 
 
 def _fetched(benchmark: MetaMedQA, name: str) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Rows of question files and edit records: read, applied, and recovered by comparing two sets.
-
-Parent rows and fictional questions have options A to D, published rows A to F. Fields that are not named here are ignored.
-"""
+"""Rows of question files and edit records: read, applied, and recovered by comparing two sets."""
 
 from __future__ import annotations
 
@@ -54,12 +51,12 @@ Place = Annotated[StrictInt, Field(ge=0)]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a question file; ``place`` is its 0-based row, ``answer_idx`` its key where there is one."""
+    """One row of a question file; other fields of the file are ignored."""
 
-    place: Place
+    place: Place  # 0-based
     question: Text
     options: Annotated[dict[Annotated[str, Field(pattern=r"^[A-F]$")], str], Field(min_length=4)]
-    answer_idx: Letter | None = None
+    answer_idx: Letter | None = None  # the key; of a fictional question that of its pool
     answer: str | None = None
     meta_info: str = ""
     kind: str | None = None
@@ -90,18 +87,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class EditRecord:
-    """What was done to one parent row. Empty ``changes`` is for ``malformed`` only.
-
-    ``reason``, ``auditor``, ``created`` and ``status`` were never published: they are None in a derived table. A record
-    counts when its status is ``accepted`` or None.
-    """
+    """What was done to one parent row."""
 
     item_id: Text
     source_index: Place
     edit_kind: EditKind
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...]  # none of ``malformed``
     answer_before: Key
     answer_after: Letter
+    # Never published: None in a derived table.
     reason: str | None = None
     auditor: str | None = None
     created: str | None = None
@@ -180,10 +174,7 @@ def item_id(prefix: str, source_index: int) -> str:
 
 
 def apply_edit(parent: Row, edit: EditRecord | None) -> dict[str, str]:
-    """Return the texts of ``parent`` by field after ``edit``; changes apply in their order.
-
-    Raises SourceError with the item, the field and both texts where a change does not find what it names.
-    """
+    """Return the texts of ``parent`` by field after ``edit``; SourceError where a change does not find what it names."""
     texts = parent.texts()
     for change in edit.changes if edit is not None else ():
         texts[change.field] = apply_change(texts[change.field], change, edit.item_id if edit else "")
@@ -202,9 +193,8 @@ def apply_change(text: str, change: Change, name: str) -> str:
     before = change.before or ""
     if text != before:
         differ = (at for at, (one, two) in enumerate(zip(text, before, strict=False)) if one != two)
-        start = max(
-            0, next(differ, min(len(text), len(before))) - 40
-        )  # stems are long: what differs is shown
+        # Stems are long: what differs is shown.
+        start = max(0, next(differ, min(len(text), len(before))) - 40)
         expected, found = (repr(each[start : start + 120]) for each in (before, text))
         raise SourceError(
             f"{name}: {change.field}: the text before the edit does not match: expected …{expected}, found …{found}; "
@@ -215,20 +205,16 @@ def apply_change(text: str, change: Change, name: str) -> str:
 
 # --- comparing two sets -----------------------------------------------------------------------------------------------
 def fold(text: str) -> str:
-    """Return ``text`` for comparison: NFKC, case-folded, white space collapsed, one trailing full stop dropped.
-
-    Other punctuation stays, because arrows and signs distinguish choices.
-    """
+    """Return ``text`` for comparison: NFKC, case-folded, white space collapsed, one trailing full stop dropped."""
+    # Other punctuation stays, because arrows and signs distinguish choices.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     flat = " ".join(folded.split())
     return flat[:-1].rstrip() if flat.endswith(".") else flat
 
 
 def similarity(a: str, b: str) -> float:
-    """Return 100 · 2·LCS(a, b) / (len(a) + len(b)), 0..100: symmetric and exact, where ``difflib`` is neither.
-
-    LCS is the length of the longest common subsequence, by Hyyrö's bit-parallel recurrence (2004).
-    """
+    """Return 100 · 2·LCS(a, b) / (len(a) + len(b)), 0..100: symmetric and exact, where ``difflib`` is neither."""
+    # The longest common subsequence by Hyyrö's bit-parallel recurrence (2004).
     places: dict[str, int] = defaultdict(int)
     for index, character in enumerate(a):
         places[character] |= 1 << index
@@ -241,7 +227,7 @@ def similarity(a: str, b: str) -> float:
 
 
 class Match(NamedTuple):
-    """A row of the modified set and its parent. ``score`` and ``runner_up`` are 0..100; equal texts have 100, 0."""
+    """A row of the modified set and its parent; scores are 0 to 100."""
 
     position: int
     source_index: int
@@ -250,22 +236,17 @@ class Match(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """What comparing two sets yields: edits by parent row, matches by position, places of rows without a parent, parent
-    rows without a match, and a line per doubtful match or loose end."""
+    """What comparing two sets yields."""
 
-    edits: Sequence[EditRecord]
-    matches: Sequence[Match]
-    fictional: Sequence[int]
-    missing: Sequence[int]
-    reports: Sequence[str]
+    edits: Sequence[EditRecord]  # by parent row
+    matches: Sequence[Match]  # by position
+    fictional: Sequence[int]  # places of rows without a parent
+    missing: Sequence[int]  # parent rows without a match
+    reports: Sequence[str]  # a line per doubtful match or loose end
 
 
 def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PREFIX) -> Derivation:
-    """Compare ``rows``, a modified set in any order, with or without kinds, with its parent set.
-
-    Rows of kind ``Fictional`` or with the meta_info of the pool are never matched; other rows without a parent are
-    reported and counted as fictional.
-    """
+    """Compare ``rows``, a modified set in any order, with or without kinds, with its parent set."""
     pooled = ((row.place, row.kind or row.meta_info) for row in rows)
     own = {place for place, about in pooled if about in ("Fictional", FICTIONAL_META)}
     matches = match_rows(parents, [row for row in rows if row.place not in own])
@@ -338,11 +319,7 @@ def _edit(parent: Row, row: Row, prefix: str) -> EditRecord | None:
 
 
 def infer_kind(changes: Sequence[Change], key: str) -> EditKind:
-    """Return the likely kind of an unlabelled edit from what it changes: a hint, not a rule.
-
-    An answer edit is ``answer_altered`` where the old and new text of the keyed choice (or of the first changed one) share
-    at least `ALIKE` of their words.
-    """
+    """Return the likely kind of an unlabelled edit from what it changes: a hint, not a rule."""
     answers = [change for change in changes if change.field != "question"]
     keyed = [change for change in answers if change.field == f"options.{key}"]
     if not changes:

@@ -39,8 +39,6 @@ KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
 }
 EXTRA = "extra_change"
 _STANDARD = {"E": NONE_OF_THE_ABOVE, "F": CANNOT_ANSWER}
-
-
 Fault = tuple[str, str]  # a rule, and what breaks it
 
 
@@ -69,7 +67,7 @@ def refuse(dataset: str, violations: Iterable[Violation]) -> None:
 def check_parent(
     rows: Sequence[Row], expected_rows: int | None, prefix: str = editing.PARENT_PREFIX
 ) -> list[Violation]:
-    """Check P1-P4 of a parent set; ``expected_rows`` is the number P1 asks for, None to leave it out."""
+    """Check P1-P4 of a parent set; P1 only where a number of rows is expected."""
     found = []
     if expected_rows not in (None, len(rows)):
         found.append(Violation("P1", "parent set", None, f"{len(rows)} rows, {expected_rows} expected"))
@@ -192,10 +190,7 @@ def _text_faults(parent: Row, edit: EditRecord) -> Iterator[Fault]:
 def check_output(
     rows: Sequence[Row], origin: Mapping[int, int | None], parents: Sequence[Row], edits: Sequence[EditRecord]
 ) -> list[Violation]:
-    """Check O1-O7 and E8 of a data set against what it was built from.
-
-    ``origin`` is the parent row by place; rows that have none are fictional.
-    """
+    """Check O1-O7 and E8 of a data set against what it was built from; ``origin`` is the parent row by place."""
     by_index = {edit.source_index: edit for edit in edits if edit.counts}
     found, repeated, keys = list[Violation](), repeats("O5", rows), [row.answer_idx for row in rows]
     for row in rows:
