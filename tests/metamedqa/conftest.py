@@ -27,27 +27,13 @@ def make_items(number: int) -> list[Item]:
     found = []
     for n in range(number):
         kind, target = KINDS[n % len(KINDS)]
-        found.append(
-            Item(
-                item_id=f"test-{n:04d}",
-                position=n,
-                question=f"Patient {n} has finding {n * 7}. Which mechanism explains it?",
-                options=(
-                    f"Mechanism {n}a",
-                    f"Mechanism {n}b",
-                    f"Mechanism {n}c",
-                    f"Mechanism {n}d",
-                    NONE_OF_THE_ABOVE,
-                    CANNOT_ANSWER,
-                ),
-                target=target,
-                kind=kind,
-                meta_info="step1",
-                dataset="sample",
-                source_target="B" if kind == "Fictional" else None,
-                tags=("media_absent_but_answerable",) if n % len(KINDS) == 1 else (),
-            )
-        )
+        options = (*(f"Mechanism {n}{letter}" for letter in "abcd"), NONE_OF_THE_ABOVE, CANNOT_ANSWER)
+        found.append(Item(
+            item_id=f"test-{n:04d}", position=n, options=options, target=target, kind=kind, meta_info="step1",
+            question=f"Patient {n} has finding {n * 7}. Which mechanism explains it?", dataset="sample",
+            source_target="B" if kind == "Fictional" else None,
+            tags=("media_absent_but_answerable",) if n % len(KINDS) == 1 else (),
+        ))  # fmt: skip
     return found
 
 
@@ -85,26 +71,15 @@ def answered(transcript, asked_in_process, wording):
     """Return a function that asks a simulated observer everything and gives the observations."""
 
     def run_observer(
-        asked: Sequence[Item],
-        observer: ObserverSpec,
-        *,
-        model: str = "m",
-        run: int = 1,
-        conditions: Sequence[str] = ("baseline",),
-        mode: str = "text",
-    ) -> pl.DataFrame:
+        asked: Sequence[Item], observer: ObserverSpec, *, model: str = "m", run: int = 1,
+        conditions: Sequence[str] = ("baseline",), mode: str = "text",
+    ) -> pl.DataFrame:  # fmt: skip
         spec = ModelSpec(name=model, provider="simulated", observer=observer)
-        respond = SimulatedRespondent(asked, observer)
         transcripts = asked_in_process(
-            transcript,
-            respond,
+            transcript, SimulatedRespondent(asked, observer),
             lambda item, condition, ask: ask_with(item, condition, mode, ask, wording, spec),
-            asked,
-            conditions,
-            model=model,
-            run=run,
-            mode=mode,
-        )
+            asked, conditions, model=model, run=run, mode=mode,
+        )  # fmt: skip
         return observe(asked, transcripts, conditions=conditions, model=model, run=run)
 
     return run_observer

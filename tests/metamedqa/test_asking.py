@@ -10,7 +10,7 @@ import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, first_messages, steps
+from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, first_messages, steps
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, OneOf, Status, TokenBias
@@ -46,10 +46,6 @@ def asked(
 
 def ok(text: str) -> Answer:
     return Answer(Status.OK, text)
-
-
-def test_ladder_is_in_order():
-    assert MODES == ("json_schema", "choice", "logit_bias", "text")
 
 
 def test_json_schema_is_one_call_with_answer_before_confidence(items, wording):

@@ -15,16 +15,11 @@ from tests.metamedqa.engine import COMPARISONS, compare
 
 @pytest.fixture(scope="module")
 def three(answered, items):
-    specs = {
-        "weak": ObserverSpec(accuracy=0.4, seed=1),
-        "mid": ObserverSpec(accuracy=0.6, seed=2),
-        "good": ObserverSpec(accuracy=0.9, seed=3),
-    }
-    frames = [
-        answered(items, spec, model=name, conditions=("baseline", "role-full"))
-        for name, spec in specs.items()
-    ]
-    return pl.concat(frames)
+    specs = (("weak", 0.4, 1), ("mid", 0.6, 2), ("good", 0.9, 3))
+    return pl.concat(
+        answered(items, ObserverSpec(accuracy=accuracy, seed=seed), model=name, conditions=("baseline", "role-full"))
+        for name, accuracy, seed in specs
+    )  # fmt: skip
 
 
 def rows(found: pl.DataFrame, family: str, measure: str = "accuracy", **where: str) -> list[dict[str, Any]]:

@@ -124,46 +124,31 @@ def test_an_answer_without_a_response_is_wrong_and_nothing_else():
     assert found["accuracy"]["n_failed"] == 0
 
 
-def degenerate(kind: str) -> pl.DataFrame:
-    n, rng = 60, np.random.default_rng(5)
-    stimulus, rating, said = np.tile([0, 1], n // 2), rng.integers(1, 6, n), rng.integers(0, 2, n)
-    return {
-        "always 0": lambda: observed(stimulus, np.zeros(n, dtype=int), rating),
-        "one rating": lambda: observed(stimulus, said, np.full(n, 4)),
-        "all refused": lambda: observed(stimulus, [None] * n, status="refused"),
-        "no answers": lambda: observed(stimulus, [None] * n, status="not_run"),
-        "all correct": lambda: observed(stimulus, stimulus, rating),
-        "all wrong": lambda: observed(stimulus, 1 - stimulus, rating),
-        "one stimulus": lambda: observed(np.ones(n, dtype=int), said, rating),
-        "no confidence": lambda: observed(stimulus, said, status="confidence_unparsed"),
-        "one item": lambda: observed([1], [1], [5]),
-    }[kind]()
-
-
+N, RNG = 60, np.random.default_rng(5)
+SIDES, RATING, SAID = np.tile([0, 1], N // 2), RNG.integers(1, 6, N), RNG.integers(0, 2, N)
+ONE_SIDE = ("no responses to stimulus S1",) * 2
+#: Responses of a model, and the status of its d′ and of its meta-d′.
 KINDS = {
-    "always 0": ("one response only: the model never gave the other",) * 2,
-    "one rating": ("ok", "one confidence level: confidence says nothing about meta-d'"),
-    "all refused": ("no items", "no items"),
-    "no answers": ("incomplete: 60 of 60 not answered",) * 2,
-    "all correct": ("ok", "all correct"),
-    "all wrong": ("ok", "all wrong"),
-    "one stimulus": ("no responses to stimulus S1", "no responses to stimulus S1"),
-    "no confidence": ("ok", "no items"),
-    "one item": ("no responses to stimulus S1", "no responses to stimulus S1"),
-}
+    "always 0": ((SIDES, np.zeros(N, int), RATING), "ok", ("one response only: the model never gave the other",) * 2),
+    "one rating": ((SIDES, SAID, np.full(N, 4)), "ok",
+                   ("ok", "one confidence level: confidence says nothing about meta-d'")),
+    "all refused": ((SIDES, [None] * N, None), "refused", ("no items", "no items")),
+    "no answers": ((SIDES, [None] * N, None), "not_run", ("incomplete: {0} of {0} not answered",) * 2),
+    "all correct": ((SIDES, SIDES, RATING), "ok", ("ok", "all correct")),
+    "all wrong": ((SIDES, 1 - SIDES, RATING), "ok", ("ok", "all wrong")),
+    "one stimulus": ((np.ones(N, int), SAID, RATING), "ok", ONE_SIDE),
+    "no confidence": ((SIDES, SAID, None), "confidence_unparsed", ("ok", "no items")),
+    "one item": (([1], [1], [5]), "ok", ONE_SIDE),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_degenerate_models_get_a_reason_not_a_number(kind, runs, tmp_path):
-    frame = pl.concat(
-        [degenerate(kind).with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in range(1, runs + 1)]
-    )
+    columns, status, expected = KINDS[kind]
+    frame = pl.concat([observed(*columns, status, run=run) for run in range(1, runs + 1)])
     found = pool(frame, seed=1, home=tmp_path, allow_incomplete=kind != "no answers", n_boot=50)
-    rows = values(found)
-    d, meta = KINDS[kind]
-    if kind == "no answers":
-        d = meta = f"incomplete: {60 * runs} of {60 * runs} not answered"
+    rows, (d, meta) = values(found), (each.format(N * runs) for each in expected)
     assert rows["d"]["status"] == d and (rows["d"]["estimate"] is None) == (d != "ok")
     for name in ("meta_d", "m_ratio", "meta_d_bayes", "meta_information"):
         assert rows[name]["status"] == meta and rows[name]["estimate"] is None, name
@@ -175,15 +160,8 @@ def test_degenerate_models_get_a_reason_not_a_number(kind, runs, tmp_path):
 
 def test_runs_are_clustered_within_items(tmp_path):
     frame = runs_of(3)
-    pooled = values(pool(frame, seed=1, home=tmp_path, n_boot=400))
-    naive = values(
-        pool(
-            frame.with_columns(item_id=pl.format("{}-{}", "item_id", "run")),
-            seed=1,
-            home=tmp_path,
-            n_boot=400,
-        )
-    )
+    apart = frame.with_columns(item_id=pl.format("{}-{}", "item_id", "run"))
+    pooled, naive = (values(pool(each, seed=1, home=tmp_path, n_boot=400)) for each in (frame, apart))
     for name in ("d", "c", "meta_d", "m_ratio", "accuracy", "auroc2"):
         assert pooled[name]["estimate"] == pytest.approx(naive[name]["estimate"])
     # Answers of one item mostly agree, so three runs are worth little more than one.

@@ -1,18 +1,12 @@
 """Questions of your own: any file of questions with answers becomes a benchmark, with confidence asked in several ways.
 
-``benchmark`` (the class, measures and tests), ``items`` (settings, and what a file says), ``prompts`` (in which words),
-``read`` (what a reply says, and on which scale its confidence is), ``simulated``; below the board.
+``benchmark`` is the class, ``items`` settings and files, ``prompts`` words, ``read`` what a reply says; below the board.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Board, Column
-
-if TYPE_CHECKING:
-    from metacog_pipeline.benchmarks.questions.benchmark import OwnQuestions as OwnQuestions
 
 BOARD = Board(
     columns=(

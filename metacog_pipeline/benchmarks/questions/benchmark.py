@@ -153,7 +153,15 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
         return read.read(item, condition, calls, self.settings.samples)
 
     def again(self, item: Question, condition: str, calls: c.Calls) -> Iterable[tuple[str, str]]:
-        return read.again(item, condition, self.parse(item, condition, calls))
+        status = self.parse(item, condition, calls).status
+        rating = "Confidence: <0 to 100>" if condition == read.STATED else ""
+        if status == "answer_unparsed" and condition != prompts.SAMPLED:
+            yield (
+                prompts.ANSWER,
+                f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>\n{rating}".rstrip(),
+            )
+        elif status == "confidence_unparsed" and rating:
+            yield prompts.ANSWER, rating
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with confidence on the scale of the whole log."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from metacog_pipeline.reading.reader import Reading
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
 STATED, SURE = "verbal_percent", Confidence(0, 100)
+_NO_LOGS = "the provider gave no log-probability of the answer"
 
 
 @dataclass(slots=True)
@@ -46,17 +47,8 @@ def read(item: Question, condition: str, calls: c.Calls, samples: int) -> Respon
         if call.mode.startswith("unscored"):
             return Response(status="not_scored", reason=call.mode.removeprefix("unscored: "))
     if condition == SAMPLED and there:
-        return _agreed(item, calls, names, there)
+        return _agreed(item, calls, names, len(there))
     return _single(item, condition, calls) if ANSWER in there else Response()
-
-
-def again(item: Question, condition: str, response: Response) -> Iterable[tuple[str, str]]:
-    """Yield the step to ask once more and the form to ask for, of a reply that cannot be read."""
-    rating = "Confidence: <0 to 100>" if condition == STATED else ""
-    if response.status == "answer_unparsed" and condition != SAMPLED:
-        yield ANSWER, f"Answer: <{'letter' if item.kind == 'choice' else 'answer'}>\n{rating}".rstrip()
-    elif response.status == "confidence_unparsed" and rating:
-        yield ANSWER, rating
 
 
 def _single(item: Question, condition: str, calls: c.Calls) -> Response:
@@ -70,9 +62,7 @@ def _single(item: Question, condition: str, calls: c.Calls) -> Response:
         return Response(words, status="not_scored", reason="the log does not say whether it is right")
     if words is None:
         status = {"refused": "refused", "truncated": TOO_LONG}.get(reading.status, "answer_unparsed")
-        return Response(
-            correct=None if status == TOO_LONG else 0, status=status, reason=why(answer, "answer")
-        )
+        return Response(None, None if status == TOO_LONG else 0, status=status, reason=why(answer, "answer"))
     right = graded == "1" if item.kind == "graded" else item.right(item.own_letter(answer.value, mode), words)
     made = Response(words, int(right), status="ok", reason=None)
     if condition == "answer_only":
@@ -83,9 +73,8 @@ def _single(item: Question, condition: str, calls: c.Calls) -> Response:
         return replace(made, confidence=1.0, kept=1)
     made.confidence, made.stated = _confidence(item, condition, calls, reading)
     if made.confidence is None:
-        logs = "the provider gave no log-probability of the answer"
         made.status = "confidence_unparsed"
-        made.reason = logs if condition == "choice_logprob" else "no confidence can be read"
+        made.reason = _NO_LOGS if condition == "choice_logprob" else "no confidence can be read"
     return made
 
 
@@ -95,14 +84,14 @@ def _confidence(
     """Return the confidence, 0 to 1, and the number of one that does not say its scale."""
     if condition == "choice_logprob":
         return _chance(calls, ANSWER, reading, item.shown_in(calls[ANSWER].mode)), None
-    if condition == P_TRUE:
-        second = read_step(calls, condition, [YesNo()])
-        if second.status != "ok":
-            return None, None
-        chance = _chance(calls, condition, second, YesNo())
-        own = 1.0 if chance is None else chance
-        return own if second["answer"].value == "yes" else 1 - own, None
-    return _share(calls, reading)
+    if condition != P_TRUE:
+        return _share(calls, reading)
+    second = read_step(calls, condition, [YesNo()])
+    if second.status != "ok":
+        return None, None
+    chance = _chance(calls, condition, second, YesNo())
+    own = 1.0 if chance is None else chance
+    return own if second["answer"].value == "yes" else 1 - own, None
 
 
 def _share(calls: c.Calls, reading: Reading) -> tuple[float | None, float | None]:
@@ -120,10 +109,10 @@ def _chance(calls: c.Calls, step: str, reading: Reading, field: Field) -> float 
     return tokens.chance(words, lambda text: field.read(text).value == mine)
 
 
-def _agreed(item: Question, calls: c.Calls, names: Sequence[str], there: Sequence[str]) -> Response:
+def _agreed(item: Question, calls: c.Calls, names: Sequence[str], asked: int) -> Response:
     """Return the answer most samples agree on; their share is the confidence."""
-    if len(there) < len(names):
-        return Response(reason=f"{len(there)} of {len(names)} samples were asked")
+    if asked < len(names):
+        return Response(reason=f"{asked} of {len(names)} samples were asked")
     groups: list[list[tuple[Any, str]]] = []
     for name in names:
         reading = read_step(calls, name, [item.field])
