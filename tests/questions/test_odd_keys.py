@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import read
-from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.interchange import matching
 from metacog_pipeline.interchange.question import Question
+from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.interchange.question_rows import question_of
 from tests.tables import every
 
