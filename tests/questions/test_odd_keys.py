@@ -160,20 +160,6 @@ def test_options_without_the_letter_of_their_own_place_stay(options):
     assert options_and_right(options, options[1]) == (tuple(options), "B")
 
 
-@pytest.mark.parametrize(
-    "row",
-    [{"question": "Which?", "A": "red", "B": "blue", "C": "green", "answer": "B"},
-     {"Question": "Which?", "Option A": "red", "Option B": "blue", "Option C": "green", "Answer": "blue"},
-     {"question": "Which?", "option_1": "red", "option_2": "blue", "option_3": "green", "answer": "blue"},
-     {"question": "Which?", "Options": "red|blue|green", "answer": "B"},
-     {"question": "Which?", "answer_choices": ["red", "blue", "green"], "Correct Answer": 1},
-     {"QUESTION": "Which?", "Choices": {"1": "red", "2": "blue", "3": "green"}, "answer": "2"}],
-)  # fmt: skip
-def test_options_are_found_under_other_names_and_in_columns_of_their_own(row):
-    made = question_of(row, "own")
-    assert (made["options"], made["answer"], made["kind"]) == (("red", "blue", "green"), "B", "choice")
-
-
 def test_a_question_without_texts_in_the_columns_of_options_has_none():
     made = question_of({"question": "Who?", "A": "", "B": None, "answer": "B"}, "own")
     assert (made["options"], made["answer"], made["kind"]) == ((), "B", "text")

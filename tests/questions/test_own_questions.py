@@ -41,37 +41,27 @@ def test_kinds_are_told_by_the_answer(tmp_path):
         ({"answer": 1}, "there is no question; .* the columns are: answer"),
         ({"question": ["?"], "answer": 1}, "question must be a text"),
         ({"question": "Fine?", "answer": 1}, "the same question is at .*row 1 already; remove one"),
-        ({"question": "?", "answer": "maybe", "kind": "true_false"}, "'maybe' is neither true nor false"),
-        ({"question": "?", "answer": 1, "tolerance": -1}, "tolerance '-1' is no number"),
-        ({"question": "?", "answer": 1, "tolerance": "wide"}, "tolerance 'wide' is no number"),
-        ({"question": "?"}, "there is no answer"),
-        ({"question": "?", "answer": "E", "options": ["a", "b"]}, "none of the 2 options"),
-        ({"question": "?", "answer": "A", "options": ["a"]}, "there is 1 option"),
-        ({"question": "?", "answer": "A", "options": ["a"] * 11}, "there are 11 options"),
-        ({"question": "?", "answers": ["A", "c"], "options": ["a", "b", "c"]}, "2 options are right, A, C"),
-        (
-            {"question": "?", "answer": {"label": "A"}, "options": ["a", "b"]},
-            "answer is an object with label; give",
-        ),
-        (
-            {"question": "?", "answer": 2, "options": ["2", "1", "0"]},
-            "2 is the place of option C and the text of option A",
-        ),
-        (
-            {"question": "?", "answer": "a", "options": ["a", "a", "c"]},
-            "'a' is the text of 2 options; write the letter",
-        ),
-        ({"question": "?", "answer": "A", "options": ["a", "", "c"]}, "option B is empty; give a text"),
-        ({"question": "?", "answer": "A", "options": [{"x": 1}, {"x": 2}]}, "option A is no text"),
-        ({"question": "?", "answer": "x", "kind": "mc"}, "there are no options to choose among"),
-        ({"question": "?", "answer": float("nan")}, "there is no answer"),
-        ({"question": "?", "answer": 1, "tolerance": "5%"}, "tolerance '5%' is no number"),
-        ({"question": "?", "answer": "x", "reject": ["x"]}, "answer 'x' is in reject, too"),
-        ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
-        ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
         ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),
+        *(({"question": "?", **row}, why) for row, why in (
+            ({"answer": "maybe", "kind": "true_false"}, "'maybe' is neither true nor false"),
+            ({"answer": 1, "tolerance": -1}, "tolerance '-1' is no number"),
+            ({"answer": 1, "tolerance": "5%"}, "tolerance '5%' is no number"), ({}, "there is no answer"),
+            ({"answer": "E", "options": ["a", "b"]}, "none of the 2 options"),
+            ({"answer": "A", "options": ["a"]}, "there is 1 option"),
+            ({"answer": "A", "options": ["a"] * 11}, "there are 11 options"),
+            ({"answers": ["A", "c"], "options": ["a", "b", "c"]}, "2 options are right, A, C"),
+            ({"answer": {"label": "A"}, "options": ["a", "b"]}, "answer is an object with label; give"),
+            ({"answer": 2, "options": ["2", "1", "0"]}, "2 is the place of option C and the text of option A"),
+            ({"answer": "a", "options": ["a", "a", "c"]}, "'a' is the text of 2 options; write the letter"),
+            ({"answer": "A", "options": ["a", "", "c"]}, "option B is empty; give a text"),
+            ({"answer": "A", "options": [{"x": 1}, {"x": 2}]}, "option A is no text"),
+            ({"answer": "x", "kind": "mc"}, "there are no options to choose among"),
+            ({"answer": float("nan")}, "there is no answer"), ({"answer": 1, "kind": "essay"}, "kind is 'essay'"),
+            ({"answer": "x", "reject": ["x"]}, "answer 'x' is in reject, too"),
+            ({"answer": "x", "kind": "numeric"}, "is no number"),
+        )),
     ],
-)
+)  # fmt: skip
 def test_a_row_that_is_no_question_is_named(tmp_path, row, why):
     with pytest.raises(SourceError, match=rf"mine.jsonl: row 2: .*{why}"):
         items_of(tmp_path, {"question": "fine?", "answer": 1}, row)
@@ -90,15 +80,11 @@ def test_letters_alone_of_questions_without_options_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "first", "others"),
     [
-        (
-            {"text": ["Denver Broncos", "Broncos", "Broncos"], "answer_start": [1, 2, 2]},
-            "Denver Broncos",
-            ("Broncos",),
-        ),
+        ({"text": ["Denver Broncos", "Broncos", "Broncos"], "answer_start": [1, 2, 2]}, "Denver Broncos", ("Broncos",)),
         ({"value": "Lima", "aliases": ["Lima", "Ciudad"], "type": "Wikipedia"}, "Lima", ("Ciudad",)),
         ("She sold 24 / 2 = 12.\nSo 24 + 12 = 36.\n#### 36", "36", ()),
     ],
-)
+)  # fmt: skip
 def test_right_answers_are_taken_as_data_sets_write_them(tmp_path, answer, first, others):
     (item,) = items_of(tmp_path, {"question": "Which one?", "answer": answer})
     assert (item.answer, item.accept) == (first, others)
@@ -142,21 +128,3 @@ def test_a_wording_file_replaces_texts_by_name(tmp_path):
     path.write_text('bett = "How much?"')
     with pytest.raises(StudyError, match="unknown key 'bett'"):
         prompts.load_wording(path)
-
-
-def test_a_plain_table_of_answers_is_imported(tmp_path):
-    (tmp_path / "study.toml").write_text(
-        '[study]\nname = "x"\n\n[[models]]\nname = "m"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
-    )
-    (tmp_path / "t.csv").write_text(
-        "id,answer,confidence,key\ns01,B,90,Mercury\ns12,13,40,12\ns15,True,70,True\n"
-    )
-    into = bound(load_study(tmp_path / "study.toml"), "questions")
-    assert into.importer is not None
-    done = into.importer.read(into, tmp_path / "t.csv", "m", 1, (), "verbal_percent")
-    assert [each.text for each in done.records][:1] == ["Answer: B\nConfidence: 90%"] and len(
-        done.records
-    ) == 3
-    (tmp_path / "t.csv").write_text("id,answer,confidence,key\ns01,B,90,Venus\n")
-    with pytest.raises(StudyError, match="disagrees with the study"):
-        into.importer.read(into, tmp_path / "t.csv", "m", 1, (), "verbal_percent")

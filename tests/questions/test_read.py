@@ -4,8 +4,6 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import prompts, read
@@ -130,17 +128,6 @@ def tokens(*told):
     )
 
 
-def test_the_chance_is_that_of_the_token_at_the_place_of_the_answer_and_of_its_equals():
-    text = "B) and A) are metals.\nAnswer: B"
-    told = (
-        ("B", 0.01, ()),
-        (") and A) are metals.\nAnswer:", 0.9, ()),
-        (" B", 0.9, [(" B", 0.9), ("B", 0.06), (" A", 0.04)]),
-    )
-    found = said(CHOICE, "choice_logprob", text, logprobs_json=tokens(*told))
-    assert (found.said, found.confidence) == ("B", pytest.approx(0.96))
-
-
 @every(
     ("logs", "chance"),
     [(tokens(("B", 0.41, ())), 0.41), (None, None), ("[[1]]", None), (tokens(("Q", 0.9, ())), None)],
@@ -237,23 +224,7 @@ def test_a_call_without_a_whole_reply_is_never_read(call, status, correct):
     assert (found.status, found.said, found.correct) == (status, None, correct)
 
 
-def test_what_a_second_ask_says_takes_the_place_of_what_could_not_be_read():
-    calls = {
-        "answer": Call("ok", "Hm.\nConfidence: 60%"),
-        "answer_again": Call("ok", "Answer: B\nConfidence: 99%"),
-    }
-    found = read.read(CHOICE, "verbal_percent", calls, 5)
-    assert (found.said, found.confidence) == ("B", 0.6)
-
-
 def test_what_is_graded_is_right_as_the_log_says():
     graded = item(kind="graded")
     assert said(graded, "answer_only", "A long essay.", mode="graded: 1").correct == 1
     assert said(graded, "answer_only", "A long essay.", mode="graded: ?").status == "not_scored"
-
-
-@given(
-    st.text(max_size=200), st.sampled_from(sorted(ITEMS)), st.sampled_from(["verbal_percent", "answer_only"])
-)
-def test_any_text_is_read(text, kind, condition):
-    assert said(ITEMS[kind], condition, text).status in ("ok", "too_long", *read.UNREADABLE)

@@ -59,7 +59,7 @@ _WARNS_UNKNOWN = re.compile(
 
 
 class SimulatedRespondent:
-    """Answers as the observer would. It finds the item by the text of the message: so the same behind a server."""
+    """Answers as the observer would. It finds the item by the text of the message: so a server can use it, too."""
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec) -> None:
         self.observer = observer

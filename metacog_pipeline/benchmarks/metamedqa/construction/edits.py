@@ -6,7 +6,7 @@ import functools
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
@@ -267,24 +267,19 @@ def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PRE
 
 
 def match_rows(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
-    """Return the one-to-one matches: by equal question, by folded question, the rest as the most similar assignment."""
-    matches: list[Match] = []
-    keys: tuple[Callable[[str], str], ...] = (str, fold)
-    for key in keys:
-        left, right = _groups(parents, key), _groups(rows, key)
-        pairs = [(own, right.get(text, [])) for text, own in left.items()]
-        alone = [(own[0], found[0]) for own, found in pairs if len(own) == len(found) == 1]
-        matches += [Match(row.place, parent.place) for parent, row in alone]
-        taken, matched = {match.source_index for match in matches}, {match.position for match in matches}
-        parents = [parent for parent in parents if parent.place not in taken]
-        rows = [row for row in rows if row.place not in matched]
-    return sorted([*matches, *_nearest(parents, rows)])
+    """Return the one-to-one matches: by equal question, the rest as the most similar assignment."""
+    left, right = _by_question(parents), _by_question(rows)
+    pairs = [(own, right.get(text, [])) for text, own in left.items()]
+    matches = [Match(found[0].place, own[0].place) for own, found in pairs if len(own) == len(found) == 1]
+    taken, matched = {match.source_index for match in matches}, {match.position for match in matches}
+    others = [row for row in rows if row.place not in matched]
+    return sorted([*matches, *_nearest([p for p in parents if p.place not in taken], others)])
 
 
-def _groups(rows: Iterable[Row], key: Callable[[str], str]) -> dict[str, list[Row]]:
+def _by_question(rows: Iterable[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[key(row.question)].append(row)
+        found[fold(row.question)].append(row)
     return found
 
 

@@ -20,7 +20,6 @@ On the published data these find exactly E6 at parent rows 175 and 950, O2 and O
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -222,10 +221,8 @@ def _row_faults(row: Row) -> Iterator[Fault]:
     yield from answer_faults("O3", row)
     keys = KEYS_BY_KIND.get(row.kind or "", ())
     if row.kind is not None and row.answer_idx not in keys:
-        yield (
-            "O7",
-            f"kind {row.kind!r} has key {row.answer_idx}, expected {', '.join(keys) or 'a known kind'}",
-        )
+        expected = ", ".join(keys) or "a known kind"
+        yield "O7", f"kind {row.kind!r} has key {row.answer_idx}, expected {expected}"
 
 
 def _parent_faults(row: Row, parent: Row, edit: EditRecord | None) -> Iterator[Fault]:
@@ -275,9 +272,7 @@ _PATTERNS: dict[str, str] = {
 }
 CUE_CLASSES = tuple(_PATTERNS)
 #: Classes of absent pictures, tracings and graphs, which a text question cannot hold.
-MEDIA_CLASSES = tuple(
-    name for name in _PATTERNS if name not in ("shown_here", "lost_context", "broken_table", "result_missing")
-)
+MEDIA_CLASSES = {*_PATTERNS} - {"shown_here", "lost_context", "broken_table", "result_missing"}
 _LABORATORY = re.compile(
     r"\b(?:laborator\w+|labs?)\b[^.:?!]{0,60}\b(?:are|is)\s+(?:as\s+follows|shown|listed|below)|"
     r"\b(?:laborator\w+|labs?|studies|analysis)\b[^.:?!]{0,60}\b(?:shows?|reveals?|demonstrates?)\s*:",
@@ -289,14 +284,13 @@ _VALUE = re.compile(
 )
 
 
-@functools.cache  # compiling them all takes 50 ms, and a study whose items are built needs none
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_PATTERNS[name], 0 if name == "graph_point" else re.IGNORECASE)
-
-
 def cues(question: str) -> dict[str, str]:
     """Return the cue classes that fire on a stem, each with the text it fired on."""
-    hits = ((name, _pattern(name).search(question)) for name in _PATTERNS)
+    # Compiled by the first search, and kept by `re`: a study whose items are built needs none.
+    hits = (
+        (name, re.search(pattern, question, 0 if name == "graph_point" else re.IGNORECASE))
+        for name, pattern in _PATTERNS.items()
+    )
     return {name: " ".join(hit.group().split()) for name, hit in hits if hit is not None}
 
 
@@ -308,4 +302,4 @@ def lacks_laboratory(question: str) -> bool:
 
 def mentions_absent_media(question: str) -> bool:
     """Whether a stem points at a picture, tracing or graph."""
-    return any(_pattern(name).search(question) for name in MEDIA_CLASSES)
+    return not cues(question).keys().isdisjoint(MEDIA_CLASSES)
