@@ -64,27 +64,6 @@ def test_record_says_it_was_imported(tmp_path, items):
     assert record.item_hash == items[1].item_hash and len(record.answer_id) == 64
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.tsv"])
-def test_other_formats_give_the_same(name, tmp_path, items):
-    rows = [
-        {"item_id": f"test-{n:04d}", "choice": "ABCDEF"[n % 6], "confidence": 1 + n % 5} for n in range(20)
-    ]
-    path = tmp_path / name
-    frame = pl.DataFrame(rows)
-    if name.endswith("jsonl"):
-        path.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    elif name.endswith("json"):
-        path.write_text(json.dumps({"version": 1, "samples": rows}))
-    elif name.endswith("tsv"):
-        frame.write_csv(path, separator="\t")
-    else:
-        frame.write_parquet(path)
-    found = take(path, items)
-    assert texts(found) == [
-        (r["item_id"], f"Answer: {r['choice']}\nConfidence: {r['confidence']}") for r in rows
-    ]
-
-
 def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):
     lines = [
         "test-0000,A,", "nobody,A,", "test-0001,G,", "test-0002,9,", "test-0003,,", ",A,", "test-0000,B,",

@@ -138,12 +138,9 @@ def test_subsets_by_kind_tag_and_the_pools_own_key():
     )
     found = score(frame, seed=1)
     expected = {
-        "fictional_accuracy": (0.5, 2),
-        "malformed_accuracy": (1.0, 1),
-        "altered_question_recall": (0.5, 2),
-        "media_absent_accuracy": (1.0, 1),
-        "fiction_guess_accuracy": (0.5, 2),
-    }
+        "fictional_accuracy": (0.5, 2), "malformed_accuracy": (1.0, 1), "altered_question_recall": (0.5, 2),
+        "media_absent_accuracy": (1.0, 1), "fiction_guess_accuracy": (0.5, 2),
+    }  # fmt: skip
     for measure, (value, n) in expected.items():
         assert (of(found, measure)["estimate"], of(found, measure)["n"]) == (value, n), measure
 

@@ -64,11 +64,8 @@ def test_accuracy_awareness_and_refusals_are_recovered(accuracy, many_items, ans
     observer = ObserverSpec(accuracy=accuracy, missing_awareness=0.4, unknown_awareness=0.2, seed=3)
     found = measured(answered(many_items, observer))
     # Five standard errors: the observer is one draw.
-    for measure, true in (
-        ("accuracy_answerable", accuracy),
-        ("missing_answer_recall", 0.4),
-        ("unknown_recall", 0.2),
-    ):
+    truth = {"accuracy_answerable": accuracy, "missing_answer_recall": 0.4, "unknown_recall": 0.2}
+    for measure, true in truth.items():
         value, low, high = found[measure]
         assert abs(value - true) <= 2.5 * (high - low) / 2 + 1e-9, measure
 

@@ -66,16 +66,6 @@ def test_one_changed_character_is_refused_with_both_digests(home, folder):
     assert not items.SOURCES["metamedqa"].path(home).exists()
 
 
-def test_a_kept_source_changed_later_is_refused_when_read_and_replaced_when_fetched(home, folder):
-    items.fetch(home, ["medqa"], folder=folder)
-    path = items.SOURCES["medqa"].path(home)
-    path.write_text(path.read_text().replace("Question 7 ", "Question 8 ", 1))
-    with pytest.raises(SourceError, match=r"metacog doctor STUDY --fetch|first fetched here"):
-        items.SOURCES["medqa"].load(home)
-    assert items.fetch(home, ["medqa"], folder=folder)[0].origin != "already here"
-    assert items.SOURCES["medqa"].load(home) == path
-
-
 # --- over the network ---------------------------------------------------------------------------------------------------
 def take(home, body=PARENT_FILE, cut=None):
     """Fetch the parent set from a host that serves ``body``, or the beginning of it."""

@@ -86,6 +86,7 @@ def read_response(item: Item, calls: c.Calls) -> Response:
 
 def newest_mode(calls: c.Calls) -> Sequence[str]:
     """Return an item's steps in order: letter first, then confidence; a whole answer before an older pair."""
+    # A model may have been asked in another mode before: what came last, and did not fail, counts.
     places = {step: (call.status != "failed", place) for place, (step, call) in enumerate(calls.items())}
     if places.get("answer", (False, -1)) > places.get("choice", (False, -1)) or "choice" not in calls:
         return ("answer",)

@@ -63,6 +63,7 @@ def on_one_scale(responses: pl.DataFrame) -> pl.DataFrame:
 
 def _undecided(responses: pl.DataFrame) -> pl.DataFrame:
     """Return the short answers that are not right as they are written: the reader model decides."""
+    # A withheld answer is no name that could be right.
     kept = pl.col("kept").is_null() | (pl.col("kept") == 1)
     return responses.filter(kept, status="ok", correct=0).select("item_id", "condition", reply="said")
 
@@ -131,6 +132,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     def _asked(self, name: str, every: Sequence[Question]) -> Sequence[Question]:
         found = [each for each in every if each.options or name != "choice_logprob"]
         models = self.context.study.models
+        # Logs of several tasks are in one study: what its models were never asked is not missing.
         replayed = all(spec.provider == "replay" for spec in models)
         return answered_only(self, models, ((name, found),))[0][1] if replayed else found
 

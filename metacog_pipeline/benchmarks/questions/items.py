@@ -63,6 +63,7 @@ def item_of(row: rows.Row) -> Question:
     if (shipped := rows.found_item(row, _shipped())) is not None:
         return shipped
     keyed, kind = bool(rows.answers_of(row)), KINDS.get(str(row.get("kind")))
+    # Without a key nothing can be held against the answer: like a question that its log has graded.
     asked = {"question": "?", **row, "item_id": None, **({} if keyed else {"kind": "graded"})}
     try:
         item = Question(**question_of(asked, "own"))

@@ -43,6 +43,7 @@ def read(item: Question, condition: str, calls: c.Calls, samples: int) -> Respon
     there = [name for name in names if name in calls]
     for call in (calls[name] for name in there):
         if end := ended(call):
+            # Who refuses is wrong: accuracy is over all answers. A reply that was cut or lost says nothing of the model.
             return Response(correct=0 if end[0] == "refused" else None, status=end[0], reason=end[1])
         if call.mode.startswith("unscored"):
             return Response(status="not_scored", reason=call.mode.removeprefix("unscored: "))
@@ -90,6 +91,7 @@ def _confidence(
     if second.status != "ok":
         return None, None
     chance = _chance(calls, condition, second, YesNo())
+    # Without log-probabilities the word is all there is.
     own = 1.0 if chance is None else chance
     return own if second["answer"].value == "yes" else 1 - own, None
 
@@ -111,6 +113,7 @@ def _chance(calls: c.Calls, step: str, reading: Reading, field: Field) -> float 
 
 def _agreed(item: Question, calls: c.Calls, names: Sequence[str], asked: int) -> Response:
     """Return the answer most samples agree on; their share is the confidence."""
+    # Shares of fewer samples would have other steps than those of the other questions.
     if asked < len(names):
         return Response(reason=f"{asked} of {len(names)} samples were asked")
     groups: list[list[tuple[Any, str]]] = []

@@ -41,6 +41,7 @@ class SimulatedRespondent:
             return _told("yes" if sure > 0.5 else "no", {"yes": sure, "no": 1 - sure})
         if own[3] < about.refusal:
             return Completion(Status.REFUSED, "I would rather not say.", finish_reason="content_filter")
+        # Of samples as many agree as the respondent is sure: their share is its confidence.
         sampled = request.sampling.temperature is None and way == "answer_only"
         said = _answer(item, right and (not sampled or own[4] < sure), own[5])
         line = f"I would say **{said}**." if own[6] < about.untidiness else f"Answer: {said}"

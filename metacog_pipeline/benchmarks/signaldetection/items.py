@@ -157,6 +157,7 @@ def _of_task(task: Task, source: Texts, trials: int, seed: int, dataset: str) ->
 
 
 def _uniform(seed: int, purpose: str, name: str) -> float:
+    # No library's random numbers: whoever implements the task again deletes the same words.
     digest = sha256_hex(f"{seed}:signaldetection-{purpose}:{name}")
     return int(digest[:13], 16) / float(16**13)
 

@@ -174,6 +174,7 @@ def items_of(
     about = {"target": "F", "kind": "Fictional", "meta_info": editing.FICTIONAL_META}
     for row in fictional:
         items.append(_item(dataset, row.item_id or "", row.texts(), source_target=row.answer_idx, **about))
+    # What the table does not order, which is every set that is not published, keeps the order of the parent.
     rank = {key: place for place, key in enumerate(table.order)}
     items.sort(key=lambda i: rank.get(i.question if i.source_index is None else i.source_index, len(rank)))
     return [item.model_copy(update={"position": place}) for place, item in enumerate(items)]

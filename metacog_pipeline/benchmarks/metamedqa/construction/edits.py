@@ -247,6 +247,7 @@ class Derivation(NamedTuple):
 
 def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PREFIX) -> Derivation:
     """Compare ``rows``, a modified set in any order, with or without kinds, with its parent set."""
+    # They have no parent, and would take that of another row.
     pooled = ((row.place, row.kind or row.meta_info) for row in rows)
     own = {place for place, about in pooled if about in ("Fictional", FICTIONAL_META)}
     matches = match_rows(parents, [row for row in rows if row.place not in own])
@@ -292,6 +293,7 @@ def _nearest(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
     for parent, row in zip(*scipy.optimize.linear_sum_assignment(scores, maximize=True), strict=True):
         rivals = np.concatenate([np.delete(scores[:, row], parent), np.delete(scores[parent], row)])
         score, runner_up = float(scores[parent, row]), float(rivals.max(initial=0.0))
+        # Where the numbers differ, rows without a partner are assigned one all the same.
         doubtful = score < LEAST_SIMILARITY and score - runner_up < LEAST_LEAD
         if not doubtful or len(rows) == len(parents):
             matches.append(Match(rows[row].place, parents[parent].place, score, runner_up))
