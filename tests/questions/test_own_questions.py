@@ -9,9 +9,9 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.questions import prompts
-from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.interchange import question_rows
+from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.study import load_study
 from tests.tables import every
 

@@ -199,10 +199,8 @@ def flow(cells: Iterable[tuple[str, str, int]]) -> dict[str, int]:
 
 def figure_1(home: Home) -> Markup:
     """Return the flow of the construction: what the paper counts, what its data hold, and the items of this study."""
-    own, printed = (
-        flow((kind, key, n) for kind, key, n in rows(home, _COUNTS)),
-        exhibits.printed(NAME, "figure_1"),
-    )
+    printed = exhibits.printed(NAME, "figure_1")
+    own = flow((kind, key, n) for kind, key, n in rows(home, _COUNTS))
     body = [(row["step"], row["from"], row["paper"], row["data"], own[row["count"]]) for row in printed]
     columns = ("step", "from", "the paper", "its published data", "items of this study")
     return pieces.table(columns, body, "Construction: questions at each step")

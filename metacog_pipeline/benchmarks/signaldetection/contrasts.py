@@ -52,12 +52,8 @@ def _moved(groups: Sequence[Group], paired: bool) -> Iterator[tuple[Comparison, 
     moved = [item_influences(*outcomes[:, at].T) for at in range(len(groups))]
     totals, conditions = outcomes.sum(axis=0).tolist(), [group.condition for group in groups]
     for i, j in np.column_stack(decisions.condition_pairs([0] * len(groups), conditions, RISKS)).tolist():
-        one, two, note, why = (
-            moved[i],
-            moved[j],
-            None,
-            measures.no_type1(*totals[i]) or measures.no_type1(*totals[j]),
-        )
+        one, two, note = moved[i], moved[j], None
+        why = measures.no_type1(*totals[i]) or measures.no_type1(*totals[j])
         n, variance = int(sum(totals[i]) + sum(totals[j])), one.variance + two.variance
         if paired:
             common = (one.influence * two.influence).sum(axis=0)
@@ -89,9 +85,8 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
             "high_adjusted": test.high_adjusted, "statistic": test.z, "p": test.p, "p_adjusted": test.p_adjusted,
         }  # fmt: skip
         for k, row in enumerate(rows):
-            plain: dict[str, Any] = {
-                n: float(x[k]) if np.isfinite(x[k]) else None for n, x in numbers.items()
-            }
+            mine = {n: float(x[k]) for n, x in numbers.items()}
+            plain: dict[str, Any] = {n: x if np.isfinite(x) else None for n, x in mine.items()}
             status, verdict, note = str(own.status[k]), None, row.note
             if status == "ok":
                 verdict = str(own.verdict[k])
@@ -193,9 +188,8 @@ def differences(benchmark: Bound, groups: Sequence[Group], wanted: Wanted) -> It
         if measures.rated(first.condition):
             # A fit costs a thousand times a rate: 1,000 resamples, and Wald's p from the interval, because M-ratios have
             # tails that a standard deviation would follow.
-            kept = measures.N_BOOT
             yield from paired_differences(
-                rows, tables, measures.META_D, type2, stream, undefined=lacking, kept=kept
+                rows, tables, measures.META_D, type2, stream, undefined=lacking, kept=measures.N_BOOT
             )
 
 
@@ -204,12 +198,8 @@ def _of(family: Callable[..., Iterator[Comparison]]) -> Callable[..., Iterator[C
     """Return the contrast that gives ``family`` the posteriors of the groups that have one."""
 
     def compute(benchmark: Bound, groups: Sequence[Group], *wanted: Wanted) -> Iterator[Comparison]:
-        fits = [
-            measures.fitted(benchmark, group)
-            for group in groups
-            if group.complete and measures.rated(group.condition)
-        ]
-        return family(fits, benchmark.context.seed, *wanted)
+        rated = (group for group in groups if group.complete and measures.rated(group.condition))
+        return family([measures.fitted(benchmark, group) for group in rated], benchmark.context.seed, *wanted)
 
     return compute
 

@@ -213,10 +213,7 @@ def precision(home: Home) -> Markup:
 
 def efficiency(home: Home) -> Markup:
     """Return d′, meta-d′ and M-ratio by task and model, posterior means, and accuracy by rating."""
-    printed, found = (
-        exhibits.printed(_NAME, "table_s1"),
-        exhibits.own(home, _NAME, [c.measure for c in _SENSITIVITY]),
-    )
+    printed, found = exhibits.printed(_NAME, "table_s1"), _sensitivity(home)
     drawn = [
         figure
         for column in _SENSITIVITY
@@ -239,16 +236,17 @@ _SENSITIVITY = tuple(
 _KEYS = {"task": "task", "model": "model"}
 
 
+def _sensitivity(home: Home) -> exhibits.Worlds:
+    return exhibits.own(home, _NAME, [each.measure for each in _SENSITIVITY])
+
+
 def table_s1(home: Home) -> Markup:
     """Return d′, meta-d′ and M-ratio, posterior means."""
-    found, printed = (
-        exhibits.own(home, _NAME, [each.measure for each in _SENSITIVITY]),
-        exhibits.printed(_NAME, "table_s1"),
-    )
     said = "Posterior means, as in the paper; d′ and meta-d′ of the boards are of maximum likelihood, so they differ."
     return pieces.paragraph(said, "soft") + exhibits.tables(
-        _NAME, found, printed, _SENSITIVITY, keys=_KEYS, key_of=lambda key: (key[2].split(" ")[0], key[0])
-    )
+        _NAME, _sensitivity(home), exhibits.printed(_NAME, "table_s1"), _SENSITIVITY, keys=_KEYS,
+        key_of=lambda key: (key[2].split(" ")[0], key[0]),
+    )  # fmt: skip
 
 
 def table_s2(home: Home) -> Markup:
