@@ -25,34 +25,23 @@ _LABELS = {"pass": 1, "fail": 0}
 
 
 def write_sample(benchmark: Bound, path: Path) -> int:
-    """Write up to `SAMPLED` passes and as many fails to a CSV file to be labelled; return how many.
-
-    The verdict is left out. Raises StudyError where the study has no reader model, StoreError before it has decided
-    anything.
-    """
+    """Write up to `SAMPLED` passes and as many fails, without their verdicts, to a CSV file; return how many."""
     found = _verdicts(benchmark)
     if found.is_empty():
-        raise StoreError(
-            f"{benchmark.name}: the reader model has decided nothing yet; run metacog run STUDY first"
-        )
+        why = "the reader model has decided nothing yet; run metacog run STUDY first"
+        raise StoreError(f"{benchmark.name}: {why}")
     seed = benchmark.stream("reader audit")
-    drawn = pl.concat(
-        [part.sample(min(SAMPLED, part.height), seed=seed) for part in found.partition_by("verdict")]
-    ).sample(fraction=1, shuffle=True, seed=seed)
+    parts = [part.sample(min(SAMPLED, part.height), seed=seed) for part in found.partition_by("verdict")]
+    drawn = pl.concat(parts).sample(fraction=1, shuffle=True, seed=seed)
     with path.open("x", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(_COLUMNS)
-        rows.writerows(
-            (answer, shown, "") for answer, shown in drawn.select("answer_id", "shown").iter_rows()
-        )
+        rows.writerows((*row, "") for row in drawn.select("answer_id", "shown").iter_rows())
     return drawn.height
 
 
 def keep_labels(benchmark: Bound, path: Path) -> ReaderError:
-    """Count the labels of a sample against the verdicts and keep the counts; rows without a label do not count.
-
-    Raises StudyError, naming the line, for a label that is neither ``pass`` nor ``fail``, an unknown or a repeated id.
-    """
+    """Count the labels of a sample against the verdicts and keep the counts; rows without a label do not count."""
     verdicts = dict(_verdicts(benchmark).select("answer_id", "verdict").iter_rows())
     counts = np.zeros((2, 2), int)
     seen: set[str] = set()
@@ -81,11 +70,11 @@ def _labels(path: Path) -> list[tuple[int, tuple[str, int]]]:
                     f"{path.name}: has no column {lacking[0]}; it is a sample that --audit wrote"
                 )
             for row in rows:
-                if label := (row["label"] or "").strip().lower():
-                    if label not in _LABELS:
-                        raise StudyError(
-                            f'{path.name}: line {rows.line_num}: label "{label[:20]}"; write pass or fail'
-                        )
+                label = (row["label"] or "").strip().lower()
+                if label and label not in _LABELS:
+                    why = f'label "{label[:20]}"; write pass or fail'
+                    raise StudyError(f"{path.name}: line {rows.line_num}: {why}")
+                if label:
                     found.append((rows.line_num, (row["id"], _LABELS[label])))
     except (UnicodeDecodeError, csv.Error) as error:
         raise StudyError(f"{path.name}: no readable CSV file ({error}); save it as CSV in UTF-8") from None
@@ -96,19 +85,15 @@ def _verdicts(benchmark: Bound) -> pl.DataFrame:
     """Return the verdicts of the reader model, one row per answer, with what it was shown."""
     reader, empty = deciding(benchmark), pl.DataFrame(schema=["answer_id", "verdict", "shown"])
     if reader is None:
-        what = (
-            "nothing for a reader model to decide"
-            if benchmark.context.study.reader_model
-            else "no reader model; add [reader]"
-        )
+        none = "no reader model; add [reader]"
+        what = "nothing for a reader model to decide" if benchmark.context.study.reader_model else none
         raise StudyError(f"{benchmark.name}: the study has {what}")
     there = [each for each in tasks.partitions(benchmark) if each.below("judgements").exists()]
     if not there:
         return empty
     said = read_frames([each.below("judgements") for each in there])
-    texts = pl.concat([_shown(judging.judged_as(each)) for each in there]).unique(
-        "answer_id", maintain_order=True
-    )
+    shown = pl.concat([_shown(judging.judged_as(each)) for each in there])
+    texts = shown.unique("answer_id", maintain_order=True)
     mine = said.filter(pl.col("verdict").is_not_null(), judge=reader.name)
     mine = mine.select("answer_id", "verdict").unique("answer_id", maintain_order=True)
     return mine.join(texts, on="answer_id", maintain_order="left")

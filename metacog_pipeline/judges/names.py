@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmark.seeded_sample import uniforms
-from metacog_pipeline.judges.verdicts import STEP, digest, modes, quoted, task, verdict_of
+from metacog_pipeline.judges.verdicts import columns_of, digest, judge_calls, modes, quoted, task
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message
-from metacog_pipeline.scoring.responses import in_order
 
 _LONGEST = 280  # characters of a name, as a plan takes it to be
 _SYSTEM = (
@@ -83,12 +81,10 @@ class NameVerdict:
 def names_judging(
     undecided: Callable[[pl.DataFrame], pl.DataFrame], asked: Callable[[Any, str], Asked | None]
 ) -> Judging:
-    """Return how the reader model decides the names of a benchmark.
+    """Return how the reader model decides the names of a benchmark."""
 
-    ``undecided(responses)`` are item_id, condition and reply of those that are no accepted answer as written;
-    ``asked(item, condition)`` is what a reply is held against, None of an item that asks for no name.
-    """
-
+    # What is undecided is item_id, condition and reply of those that are no accepted answer as written; what is asked is
+    # None of an item that asks for no name.
     def names(bench: Any, responses: pl.DataFrame) -> Iterator[Name]:
         items = {item.item_id: item for item in bench.items}
         for item_id, condition, reply in undecided(responses).iter_rows():
@@ -126,27 +122,14 @@ def _verdicts(
     """Return one row per name; a verdict on other words than are shown now is passed over."""
     judge = bench.context.study.reader_model
     assert judge is not None  # else no judge is asked
-    kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"), pl.col("model") == judge.name)
-    calls = {call["item_hash"]: call for call in in_order(kept, ("item_hash", "source"))}
+    calls = judge_calls(transcripts, "model", "item_hash")
     shared = responses.select("item_id", "condition", "dataset", "model", "run", "source")
     about = {(row["item_id"], row["condition"]): row for row in shared.iter_rows(named=True)}
     rows = []
     for each in names:
-        call, own = calls.get(digest(each.messages)), about[each.item_id, each.condition]
-        verdict, status, reason = verdict_of(call)
-        simulated = "simulated" in (own["source"], source_of(judge))
-        facts = (None, None, None) if call is None else (call["mode"], call["answer_id"], call["cost_usd"])
-        where = (
-            bench.name,
-            own["dataset"],
-            each.condition,
-            own["model"],
-            own["run"],
-            judge.name,
-            each.item_id,
-        )
-        said = (None if verdict is None else int(verdict), status, reason)
-        rows.append((*where, *said, *facts, "simulated" if simulated else own["source"]))
+        own = about[each.item_id, each.condition]
+        said = columns_of(calls.get((judge.name, digest(each.messages))), judge, own["source"])
+        rows.append({"benchmark": bench.name, "judge": judge.name, **own, **said})
     return pl.DataFrame(rows, schema=schema_of(NameVerdict), orient="row")
 
 

@@ -6,7 +6,11 @@ import functools
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
+import polars as pl
+
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
@@ -15,7 +19,7 @@ from metacog_pipeline.reading.calls import ended
 from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import NOTHING, Binary, Found, simple
 from metacog_pipeline.reading.reader import read
-from metacog_pipeline.scoring.responses import Kept, call_of
+from metacog_pipeline.scoring.responses import CALL_COLUMNS, Kept, call_of, in_order
 
 STEP = "judge"
 MODES = ("json_schema", "text")
@@ -39,8 +43,9 @@ def unquoted(quotation: str) -> str:
 
 
 class _Verdict(Binary):
-    """One of the two words, under its name or all but alone: "it would pass if" is no verdict."""
+    """One of the two words, under its name or all but alone."""
 
+    # "It would pass if" is no verdict.
     def find(self, text: str) -> Found:
         return Binary.find(self, text) if len(simple(text).split()) <= _MOST_WORDS else NOTHING
 
@@ -56,14 +61,26 @@ def parse_verdict(text: str) -> bool | None:
     return bool(found.value) if found.status == "ok" else None
 
 
-def verdict_of(call: Kept | None) -> tuple[bool | None, str, str | None]:
-    """Return the verdict of a judge's call, its status, and why there is none."""
+def judge_calls(transcripts: pl.DataFrame, *by: str) -> dict[tuple[Any, ...], Kept]:
+    """Return the newest call of a judge, by columns that name what was judged."""
+    kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"))
+    more = [name for name in (*by, "source") if name not in CALL_COLUMNS]
+    return {tuple(call[name] for name in by): call for call in in_order(kept, more)}
+
+
+def columns_of(call: Kept | None, judge: ModelSpec, source: str) -> dict[str, Any]:
+    """Return what a judge's call gives to the row of a reply from ``source``: the verdict, or why there is none."""
     over = ended(None if call is None else call_of(call), "the judge's max_tokens")
-    if over is not None:
-        return None, *over
-    assert call is not None  # else it is not asked yet
-    verdict = parse_verdict(call["text"])
-    return (None, "unreadable", "neither pass nor fail") if verdict is None else (verdict, "ok", None)
+    verdict = None if call is None or over is not None else parse_verdict(call["text"])
+    unreadable = ("unreadable", "neither pass nor fail")
+    status, reason = over or (("ok", None) if verdict is not None else unreadable)
+    simulated = "simulated" in (source, source_of(judge), call and call["source"])
+    return {
+        "verdict": None if verdict is None else int(verdict),
+        **{"status": status, "reason": reason},
+        **{name: call and call[name] for name in ("mode", "answer_id", "cost_usd")},
+        "source": "simulated" if simulated else source,
+    }
 
 
 @functools.cache

@@ -93,16 +93,12 @@ def unboxed(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A reply as its readers see it.
+    """A reply as its readers see it."""
 
-    ``text`` is the model's turn in plain characters, of a very long one the end; ``start`` is its place in the reply;
-    ``status`` is how the call ended, ``ended`` whether the model ended its turn in the reply: what it wrote then is no part
-    of its answer, nor what cut that.
-    """
-
-    text: str
-    start: int = 0
-    status: CallStatus = "ok"
+    text: str  # the model's turn in plain characters, of a very long one the end
+    start: int = 0  # of the turn in the reply
+    status: CallStatus = "ok"  # how the call ended
+    # The model ended its turn: what it wrote then is no part of its answer, and a limit that cut that cut no answer.
     ended: bool = False
 
     @classmethod
@@ -146,16 +142,14 @@ def _both_ends(reply: str) -> str:
 
 
 def _without_thinking(text: str) -> str:
-    """Return ``text`` with its thinking blank.
-
-    The next mark that ends thinking ends it, even if others were opened: thoughts mention such marks. A mark that is
-    not closed hides all after it; one that ends what was not begun, which some servers leave, hides all before it.
-    """
+    """Return ``text`` with its thinking blank."""
     if "<|channel|>" in text:
         text = final_channel(text)
     shown: list[tuple[int, int]] = []
     place, inside = 0, False
     for mark in _MARK.finditer(text):
+        # The next mark that ends thinking ends it, even if others were opened: thoughts mention such marks. One that ends
+        # what was not begun, which some servers leave, hides all before it; one that is not closed all after it.
         if _ENDS.match(mark[0]):
             shown = shown if inside else []
             inside, place = False, mark.end()

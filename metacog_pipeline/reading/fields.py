@@ -11,24 +11,21 @@ from typing import Any, Literal, Protocol
 
 from metacog_pipeline.reading.envelope import unboxed
 from metacog_pipeline.reading.numbers import BETWEEN, TAKES_BACK, Quantity, in_unit, meant, numbers, of_kind
-from metacog_pipeline.reading.records import objects, supposed
+from metacog_pipeline.reading.records import decoded, objects, supposed
 
 Status = Literal["ok", "ambiguous", "no_answer", "refused", "truncated", "out_of_range", "not_read"]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One field of a reply: its ``value`` where ``status`` is ok, and the place in the turn that it was read from.
-
-    ``withheld`` is whether it says that nothing is known, ``again`` whether it is of the reply to the second ask.
-    """
+    """One field of a reply: its ``value`` where ``status`` is ok, and the place in the turn that it was read from."""
 
     status: Status
     value: Any = None
     start: int = -1
     end: int = -1
-    again: bool = False
-    withheld: bool = False
+    again: bool = False  # it is of the reply to the second ask
+    withheld: bool = False  # it says that nothing is known
 
 
 NOTHING = Found("no_answer")
@@ -45,9 +42,7 @@ class Field(Protocol):
 
     @property
     def name(self) -> str: ...
-
     def read(self, said: str) -> Found: ...
-
     def find(self, text: str) -> Found: ...
 
 
@@ -288,14 +283,13 @@ _SURE_SENTENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, in ``unit`` where there is one; ``whole`` where a whole one is asked for: then 284.895 is grouped."""
+    """A number, of a calculation its result, in ``unit``; where a ``whole`` one is asked for 284.895 is grouped."""
 
     unit: str | None = None
     name: str = "answer"
     whole: bool = False
 
     def read(self, said: str) -> Found:
-        """Read the number after a label; of a calculation its result."""
         bare = _SURE_SENTENCE.sub(lambda found: " " * len(found[0]), unboxed(said))
         bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # the exact value precedes its rounding
         if UNKNOWN.match(bare):
@@ -315,7 +309,6 @@ class Number:
         return AMBIGUOUS if one is None else self._of(one, bare)
 
     def find(self, text: str) -> Found:
-        """Find the number that a text states as its result, or that its only line holds."""
         if re.search(r"(?:[,:=(]|\bi\.e\.|\be\.g\.)\s*$", text):
             return NOTHING  # it breaks off before the result
         stated = [*_RESULT.finditer(text)]
@@ -402,10 +395,10 @@ class Confidence:
         return NOTHING
 
 
-_STATES_BET = (
-    r"\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d{1,9}(?:[.,]\d{1,9})?)",
-    r"\b(\d{1,3})\s+(?:tokens|chips)\b",
+_STATES_BET = re.compile(
+    r"(?i)\b(?:bet|wager|stake)\s+(?:is\s+|of\s+|at\s+|about\s+|around\s+|only\s+|just\s+)?\W{0,3}(\d{1,9}(?:[.,]\d{1,9})?)"
 )
+_COUNTED = re.compile(r"(?i)\b(\d{1,3})\s+(?:tokens|chips)\b")
 _ALL = re.compile(r"(?i)\W*(?:all[ -]in|everything|all(?:\s+of)?\s+(?:it|my\s+\w+|\d+\s+tokens))\b")
 _NONE = re.compile(r"(?i)\W*(?:nothing|none|no\s+tokens)\b")
 
@@ -426,17 +419,14 @@ class Bet(Confidence):
         return Found("out_of_range") if part else found
 
     def find(self, text: str) -> Found:
-        found = next((each for form in _STATES_BET if (each := re.search(form, text, re.IGNORECASE))), None)
+        found = _STATES_BET.search(text) or _COUNTED.search(text)
         return NOTHING if found is None else self.read(found[1])
 
 
 # --- several fields at once ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The values of one JSON object, by the names asked for; ``names`` are these and what else they may be called.
-
-    The object that names most of them counts, of several the last. A reply without an object may name them line by line.
-    """
+    """The values of one JSON object, or of lines, by the names asked for: ``names`` maps what else they may be called."""
 
     names: Mapping[str, str]
     name: str = "fields"
@@ -445,9 +435,10 @@ class Fields:
         known = {_key(other): name for other, name in self.names.items()}
         best: dict[str, Any] = {}
         lines = {key: value.strip(" *_`") for key, value in _NAMED_LINE.findall(said)}
-        for each in [*objects(said)] or ([lines] if len(lines) > 1 else []):
+        given = [each for data, *_ in decoded(said) for each in objects(data)]
+        for each in given or ([lines] if len(lines) > 1 else []):
             mine = {known[_key(key)]: value for key, value in each.items() if _key(key) in known}
-            if len(mine) >= max(1, len(best)):
+            if len(mine) >= max(1, len(best)):  # most of the names count, of several objects the last
                 best = mine
         return Found("ok", best, 0, len(said)) if best else NOTHING
 

@@ -88,10 +88,7 @@ def signs(text: str) -> list[str]:
 
 
 def dates_of(text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield what the first date of ``text`` can be as (year, month, day), the day 0 where it says none.
-
-    9/11/1989 can be two days, others are one.
-    """
+    """Yield what the first date of ``text`` can be as (year, month, day), the day 0 where it says none."""
     said = text.casefold()
     for form in _DATES:
         if found := form.search(said):
@@ -99,7 +96,7 @@ def dates_of(text: str) -> Iterator[tuple[int, int, int]]:
             month = int(names.get("month") or _MONTHS[names["name"]])
             yield int(names["year"]), month, int(names.get("day") or 0)
             return
-    if found := _NUMERIC.search(said):
+    if found := _NUMERIC.search(said):  # 9/11/1989 can be two days
         first, second, year = int(found["first"]), int(found["second"]), int(found["year"])
         yield from ((year, month, day) for month, day in ((second, first), (first, second)) if month <= 12)
 
@@ -155,23 +152,18 @@ def _only_number(text: str) -> float | None:
 
 
 def stated(sentence: str, keys: Sequence[str]) -> str | None:
-    """Return the first of ``keys`` that a sentence states as whole words or as its number, not denied nor compared with.
-
-    Of several clauses the first counts, and one that goes on from it ("formerly Kingston; now Ottawa").
-    """
+    """Return the first of ``keys`` that a sentence states as whole words or as its number, not denied nor compared with."""
     text = _NOTE.sub(" ", sentence)
     clauses = [each for each in _CLAUSES.split(text) if each.strip()]
+    # Of several clauses the first counts, and one that goes on from it: "formerly Kingston; now Ottawa".
     led = bool(_LEADS_UP.match(text))
     counted = [each for place, each in enumerate(clauses) if place == 0 or led or _GOES_ON.match(each)]
     said = [(each, _spaced(each)) for each in counted]
     found = [*numbers(text)]
     for key in keys:
         form = _key(key)
-        if form.number is not None:
-            right = _states_number(text, found, form.number)
-        else:
-            right = any(_names(*each, form) for each in said)
-        if right:
+        by_number = form.number is not None and _states_number(text, found, form.number)
+        if by_number or (form.number is None and any(_names(*each, form) for each in said)):
             return key
     return None
 
@@ -231,7 +223,6 @@ class ShortText:
     name: str = "answer"
 
     def read(self, said: str) -> Found:
-        """Read the text after a label."""
         bare = unboxed(_short(said)).strip(" \t\n*_,;:!$\"'`<>").removesuffix(".").strip(" *_$\"'`")
         if not bare or _UNFINISHED.search(bare) or TEMPLATE.fullmatch(bare):
             return NOTHING
@@ -252,7 +243,6 @@ class ShortText:
         return NOTHING if nothing and not self.right(bare) else stated
 
     def find(self, text: str) -> Found:
-        """Find the name that a turn without labels states in its first line."""
         lines = [line.strip(" *_#-\t") for line in text.strip().splitlines()]
         lines = [line for line in lines if re.search(r"\w", line)]
         if len(lines) > 1 and lines[0].endswith(":"):

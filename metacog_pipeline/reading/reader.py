@@ -160,10 +160,10 @@ def _of_record(text: str, chosen: Record, found: Sequence[Record], field: Field,
 def _value_of(record: Record, field: Field, first: Field) -> Found:
     value = record.values[field.name]
     said, start = value.said, value.start
-    if value.data == "joint" and (cut := _JOINT.match(said)):
+    if value.joint and (cut := _JOINT.match(said)):
         name = "answer" if field is first else "other"
         said, start = cut[name], start + cut.start(name)
-    elif value.data == "joint" and field is not first:
+    elif value.joint and field is not first:
         return NOTHING
     read = field.read(said)
     found = field.find(said) if read.status == "no_answer" and field is not first else read

@@ -47,12 +47,12 @@ _SEVERAL = re.compile(r"^(?:answers|guesses|candidates|predictions|responses|opt
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a name: as text, or as the JSON value it was; ``start`` and ``end`` are its place in the turn."""
+    """The value of a name, and its place in the turn."""
 
     said: str
     start: int
     end: int
-    data: Any = None
+    joint: bool = False  # an answer and a confidence under one label
 
 
 @dataclass(slots=True)
@@ -88,21 +88,16 @@ TEMPLATE = re.compile(
 )
 
 
-def objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a turn, each before those that it holds, repaired where that takes no guess."""
-    for data, _, _ in _decoded(text):
-        yield from _held(data)
-
-
-def _held(data: Any) -> Iterator[Mapping[str, Any]]:
+def objects(data: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of decoded JSON, each before those that it holds."""
     if isinstance(data, dict):
         yield data
     for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
-        yield from _held(each)
+        yield from objects(each)
 
 
-def _decoded(text: str) -> Iterator[tuple[Any, int, int]]:
-    """Yield each object, or list of objects, in ``text``, with its place."""
+def decoded(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Yield each object, or list of objects, in ``text`` with its place, repaired where that takes no guess."""
     end = broken = 0
     for mark in islice(re.finditer(r"[{\[]", text), MOST_OBJECTS):
         start = mark.start()
@@ -141,7 +136,7 @@ def _mended(said: str) -> Any:
 
 def _given(text: str) -> Iterator[tuple[Mapping[str, Any], bool, int, int]]:
     """Yield the objects that answer, whether they are one of several, and their places."""
-    for data, start, end in _decoded(text):
+    for data, start, end in decoded(text):
         answering = data if isinstance(data, list) else _answering(data)
         yield from ((each, len(answering) > 1, start, end) for each in answering)
 
@@ -175,7 +170,7 @@ def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, severa
         at = text.find(said, behind, end)
         place = behind if at < 0 else at
         if known and data is not None and not TEMPLATE.fullmatch(said):
-            made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said), data))
+            made.values.setdefault(known, Value(said, place, end if at < 0 else at + len(said)))
     return made
 
 
@@ -221,9 +216,7 @@ def _labelled(text: str) -> list[Record]:
         if not found or answers or names[0] in held:
             found.append(Record(start, value.end))
         found[-1].end = max(found[-1].end, value.end)
-        found[-1].values.update(
-            dict.fromkeys(names, replace(value, data="joint") if name == "joint" else value)
-        )
+        found[-1].values.update(dict.fromkeys(names, replace(value, joint=name == "joint")))
     return found
 
 

@@ -18,10 +18,8 @@ def bare(token: str) -> str:
 
 
 def at(tokens: Sequence[TokenLogprob], reply: str, start: int, end: int) -> Sequence[TokenLogprob]:
-    """Return the tokens that say the characters ``start`` to ``end`` of ``reply``; none where their text is another.
-
-    The tokens may hold more than the reply on either side: thinking before it, an end-of-turn token behind it.
-    """
+    """Return the tokens that say the characters ``start`` to ``end`` of ``reply``; none where their text is another."""
+    # They may hold more than the reply: thinking before it, an end-of-turn token behind it.
     texts = [token.token for token in tokens]
     shift = "".join(texts).find(reply)
     if shift < 0:  # tokenizers' own marks of spaces
@@ -36,13 +34,10 @@ def at(tokens: Sequence[TokenLogprob], reply: str, start: int, end: int) -> Sequ
 
 
 def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float | None:
-    """Return the chance, 0 to 1, of what ``said`` says; None where no token says it.
-
-    Of one token the chances of all alternatives that mean the same are summed; without alternatives it is the token's own.
-    """
+    """Return the chance, 0 to 1, of what ``said`` says; None where no token says it."""
     if len(said) != 1:  # several are said one after another: the product of theirs
         value = math.exp(sum(min(token.logprob, 0.0) for token in said)) if said else 0.0
-    else:
+    else:  # the chances of all alternatives that mean the same; without alternatives the token's own
         listed = {**dict(said[0].top), said[0].token: said[0].logprob}
         same = [logprob for text, logprob in listed.items() if text == said[0].token or means(bare(text))]
         value = sum(math.exp(min(logprob, 0.0)) for logprob in same if not math.isnan(logprob))
@@ -50,11 +45,8 @@ def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float 
 
 
 def shares(token: TokenLogprob, menu: Sequence[str]) -> tuple[list[float] | None, float | None]:
-    """Return the probabilities over ``menu`` at one token, which sum to 1, and the mass outside it.
-
-    Options that the provider did not list count as 0; None where it lists none of them.
-    """
-    mass = dict.fromkeys(menu, 0.0)
+    """Return the probabilities over ``menu`` at one token, which sum to 1, and the mass outside it; None for none."""
+    mass = dict.fromkeys(menu, 0.0)  # an option that the provider did not list counts as 0
     for text, logprob in {token.token: token.logprob, **dict(token.top)}.items():
         if bare(text) in mass and not math.isnan(logprob):
             mass[bare(text)] += math.exp(min(logprob, 0.0))

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Scored, Small, schema_of
 from metacog_pipeline.benchmark.seeded_sample import uniforms
@@ -28,12 +27,11 @@ from metacog_pipeline.benchmarks.metacogbench.read import NOT_READ, UNANSWERED
 from metacog_pipeline.benchmarks.metacogbench.rules import score
 from metacog_pipeline.benchmarks.metacogbench.simulated import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.judges import verdicts as judge_calls
-from metacog_pipeline.judges.verdicts import STEP, digest, quoted, task, unquoted, verdict_of
+from metacog_pipeline.judges import verdicts
+from metacog_pipeline.judges.verdicts import columns_of, digest, judge_calls, quoted, task, unquoted
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message
 from metacog_pipeline.reading.calls import TOO_LONG, Call
-from metacog_pipeline.scoring.responses import in_order
 from metacog_pipeline.stats.estimate import OK, SINGLE_ITEM
 from metacog_pipeline.stats.intervals import wilson_interval
 
@@ -180,27 +178,19 @@ def _judge_tasks(judged: Iterable[Case], judge: ModelSpec) -> list[Task]:
 
 def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
     """Return one row per reply and judge; a judgement of another text than the case's is passed over."""
-    schema, rows = schema_of(Judgement), []
+    schema, rows = schema_of(Judgement), list[dict[str, Any]]()
     if responses.is_empty():
         return schema.to_frame()
     model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
     judged = cases(bench.items, responses, bench.wording)
-    kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"))
-    calls = {
-        (call["model"], call["item_id"], call["condition"], call["item_hash"]): call
-        for call in in_order(kept, ("model", "item_hash", "source"))
-    }
+    calls = judge_calls(transcripts, "model", "item_id", "condition", "item_hash")
     for name, judge in judges_of(bench, model):
         for case in judged:
             call = calls.get((judge.name, case.item_id, case.condition, digest(messages(case))))
-            verdict, status, reason = verdict_of(call)
-            sources = {case.source, source_of(judge), *((call["source"],) if call else ())}
-            about = [None if call is None else call[each] for each in ("mode", "answer_id", "cost_usd")]
-            rows.append((
-                BENCHMARK, case.dataset, case.tier, case.condition, model.name, run, name, judge.name,
-                relation(judge, model), case.item_id, None if verdict is None else int(verdict), case.passed,
-                status, reason, *about, "simulated" if "simulated" in sources else case.source,
-            ))  # fmt: skip
+            of = {name: getattr(case, name) for name in ("dataset", "tier", "condition", "item_id")}
+            whose = {"benchmark": BENCHMARK, "model": model.name, "run": run, "judge": name}
+            who = {"judge_model": judge.name, "relation": relation(judge, model), "by_rules": case.passed}
+            rows.append({**of, **whose, **who, **columns_of(call, judge, case.source)})
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -255,9 +245,9 @@ JUDGING = Judging(
     judges=lambda bench, model: tuple(judge for _, judge in judges_of(bench, model)),
     tasks=lambda bench, judge, responses: _judge_tasks(cases(bench.items, responses, bench.wording), judge),
     longest=lambda bench, model, judge: _judge_tasks(
-        longest(bench.items, [each.name for each in bench.conditions()], bench.wording, judge_calls.REPLY_CHARACTERS), judge
+        longest(bench.items, [each.name for each in bench.conditions()], bench.wording, verdicts.REPLY_CHARACTERS), judge
     ),
-    modes=judge_calls.modes,
+    modes=verdicts.modes,
     read=_judgements,
     row=Judgement,
     respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording),
