@@ -8,19 +8,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import (
-    Benchmark,
-    Calls,
-    Chat,
-    Condition,
-    Ladder,
-    Paper,
-    Probe,
-    Respondent,
-    Stage,
-    Step,
-    Table,
-)
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Benchmark, Calls, Ladder, Stage
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, rules, settings
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS, QUESTIONS
@@ -39,7 +28,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
 
     name = items.BENCHMARK
     title = "MetaCog-Bench"
-    paper = Paper(
+    paper = contract.Paper(
         "MetaCog-Bench: A Process-Based Benchmark for Evaluating Metacognitive Monitoring and Control in Large "
         "Language Models",
         "anonymous",
@@ -60,7 +49,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     contrasts = CONTRASTS
     questions = QUESTIONS
     tables = (
-        Table(
+        contract.Table(
             "judges", Agreement, agreement,
             "How far a judge and a rule agree on the same replies, of a model or of all.",
             ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule", "measure"),
@@ -88,7 +77,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     )
     gate_settings: ClassVar = {"limit": None, "conditions": ["free", "json"]}
 
-    def probes(self) -> Iterable[Probe]:
+    def probes(self) -> Iterable[contract.Probe]:
         """Return the choices of tiers 2a and 2b; tasks of one story, which share their options, hang together."""
         for item in self.items:
             if item.options:
@@ -97,21 +86,23 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
                     tuple(getattr(each, name) for each in item.options) for name in ("text", "role")
                 )
                 challenge = item.challenges[0] if item.challenges else ""
-                yield Probe(item.tier, item.item_id, texts, right, item.stem, challenge, roles, item.story)
+                yield contract.Probe(
+                    item.tier, item.item_id, texts, right, item.stem, challenge, roles, item.story
+                )
 
     @cached_property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError for a file that cannot be used."""
         return words_of(self.context.study, self.settings.wording, load_wording)
 
-    def construction(self) -> tuple[Step, ...]:
+    def construction(self) -> tuple[contract.Step, ...]:
         return items.STEPS
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[contract.Condition, ...]:
         """Return the ways of asking that the study names, each with the tasks it is put to."""
         other = (prompts.ONE_TURN, prompts.DELEGATE)  # not what is asked under free
         return tuple(
-            Condition(
+            contract.Condition(
                 name, partial(prompts.applicable, condition=name), content=name if name in other else ""
             )
             for name in self.settings.conditions
@@ -124,7 +115,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     def prompt_digest(self, condition: str) -> str:
         return self.wording.digest
 
-    async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
+    async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
         await prompts.ask_item(item, condition, chat, self.wording)
 
     def parse(self, item: items.Item, condition: str, calls: Calls) -> rules.Response:
@@ -145,5 +136,5 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
             n_alternatives=pl.lit(None, pl.Int32),
         )
 
-    def observer(self, parameters: ObserverSpec) -> Respondent:
+    def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)

@@ -16,28 +16,10 @@ from typing import Any
 import numpy as np
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, Question, lost_items
-from metacog_pipeline.benchmarks.metacogbench.groups import (
-    TIER_MEASURES,
-    RunEstimate,
-    TierGroup,
-    balanced,
-    calibration_error,
-    composites,
-    mean,
-    mean_of_parts,
-    rate,
-    tier_groups,
-    tiers_of,
-)
+from metacog_pipeline.benchmarks.metacogbench import groups, prompts
+from metacog_pipeline.benchmarks.metacogbench.groups import RunEstimate, TierGroup, mean, rate
 from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES, points
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    DELEGATE,
-    FREE,
-    JSON,
-    JSON_NOTES,
-    ONE_TURN,
-    PARTNER,
-)
+from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, JSON, JSON_NOTES
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 
@@ -53,7 +35,7 @@ def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison
     of items between the two sides. An exchange of items that are alike on both sides changes nothing.
     """
     parts = ({part: each[place] for part, each in sides.items()} for place in (0, 1))
-    first, second = ({**own, **composites(own, mean_of_parts)}[name] for own in parts)
+    first, second = ({**own, **groups.composites(own, groups.mean_of_parts)}[name] for own in parts)
     sizes = [min(one.n, two.n) for one, two in sides.values()]
     row = replace(base, n=sum(sizes))
     if first.value is None or second.value is None:
@@ -83,12 +65,12 @@ Tiers = Mapping[str, TierGroup]
 Asked = Mapping[tuple[str, str], Tiers]  # by condition and model
 
 
-def _worlds(groups: Iterable[Group]) -> Iterator[tuple[Callable[..., Comparison], Asked]]:
+def _worlds(given: Iterable[Group]) -> Iterator[tuple[Callable[..., Comparison], Asked]]:
     """Yield of each data set and source an empty row, given its family and measure, and what was asked."""
     found: dict[tuple[str, str], dict[tuple[str, str], Tiers]] = {}
-    for group in groups:
+    for group in given:
         world = found.setdefault((group.dataset, group.source), {})
-        world[group.condition, group.model] = tier_groups(group)
+        world[group.condition, group.model] = groups.tier_groups(group)
     for (dataset, source), asked in found.items():
         yield partial(Comparison, dataset=dataset, source=source), asked
 
@@ -119,27 +101,31 @@ def _of_two(base: Callable[..., Comparison], first: Tiers, second: Tiers) -> Ite
         if one.n_items:
             sides[tier] = one.headline, two.headline
     for name in HEADLINES:
-        if (tiers := tiers_of(name)) and shared.keys() >= {*tiers}:
+        if (tiers := groups.tiers_of(name)) and shared.keys() >= {*tiers}:
             row = base(name, note=lost_items(*map(sum, zip(*(shared[tier] for tier in tiers), strict=True))))
             if sides.keys() >= {*tiers}:
-                yield tested(row, name, {TIER_MEASURES[tier]: sides[tier] for tier in tiers})
+                yield tested(row, name, {groups.TIER_MEASURES[tier]: sides[tier] for tier in tiers})
             else:
                 yield replace(row, status="no shared items")
 
 
 # --- between ways of asking -------------------------------------------------------------------------------------------
+def _error_before(tier: TierGroup) -> RunEstimate:
+    return groups.calibration_error(tier, tier.column("pre"), tier.column("correct"))
+
+
 #: What ways of asking are compared by: the tier, its estimate, and the condition that JSON is held against.
 _BY: Mapping[str, tuple[str, Callable[[TierGroup], RunEstimate], str]] = {
-    "ece_pre": ("1b", lambda t: calibration_error(t, t.column("pre"), t.column("correct")), ONE_TURN),
-    "accuracy_1b": ("1b", lambda tier: rate(tier, "correct"), ONE_TURN),
-    "t2a": ("2a", lambda tier: balanced(tier, "passed"), FREE),
+    "ece_pre": ("1b", _error_before, prompts.ONE_TURN),
+    "accuracy_1b": ("1b", lambda tier: rate(tier, "correct"), prompts.ONE_TURN),
+    "t2a": ("2a", lambda tier: groups.balanced(tier, "passed"), FREE),
     "t2a_keywords": ("2a", lambda tier: rate(tier, "passed_keywords"), FREE),
     "t2a_keywords_v1": ("2a", lambda tier: rate(tier, "passed_keywords_v1"), FREE),
     "t3": ("3", lambda tier: rate(tier, "passed"), FREE),
 }
 #: Measures and the two conditions they are compared under. Under JSON both parts of 1b are asked at once, as in one turn.
 _FORMATS = [(name, other, json) for json in (JSON, JSON_NOTES) for name, (_, _, other) in _BY.items()]
-_PROTOCOLS = [(name, FREE, ONE_TURN) for name in ("ece_pre", "accuracy_1b")]
+_PROTOCOLS = [(name, FREE, prompts.ONE_TURN) for name in ("ece_pre", "accuracy_1b")]
 
 
 def _both(asked: Asked, a: str, b: str, tier: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
@@ -172,7 +158,7 @@ def _delegation(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]
     for row, asked in _worlds(groups):
         for model, first, second in _both(asked, DELEGATE, FREE, "1a"):
             own, alone = points(first), np.nan_to_num(second.column("correct"))
-            partner = np.full(own.shape, PARTNER / 100)
+            partner = np.full(own.shape, prompts.PARTNER / 100)
             for name, other, side in (("always", partner, first), ("never", alone, second)):
                 base = row("delegation", "delegate_points", model=model, a=DELEGATE, b=name)
                 yield tested(base, "points", {"points": (mean(first, own), mean(side, other))})

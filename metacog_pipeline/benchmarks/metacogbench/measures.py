@@ -16,26 +16,8 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, MeasureSet, Unit
-from metacog_pipeline.benchmarks.metacogbench.groups import (
-    COMPOSITES,
-    MEAN,
-    RECENTRED,
-    TIER_MEASURES,
-    Floats,
-    RunEstimate,
-    TierGroup,
-    absent,
-    calibration_error,
-    composites,
-    detection,
-    joined,
-    mean,
-    mean_of_parts,
-    null_errors,
-    rate,
-    tier_groups,
-    tiers_of,
-)
+from metacog_pipeline.benchmarks.metacogbench import groups
+from metacog_pipeline.benchmarks.metacogbench.groups import Floats, RunEstimate, TierGroup, mean, rate
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, PARTNER
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE
@@ -52,7 +34,7 @@ SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
-HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
+HEADLINES = (*groups.TIER_MEASURES.values(), *groups.COMPOSITES)
 Found = dict[str, RunEstimate | Estimate]
 
 
@@ -85,7 +67,7 @@ def _twins(tier: TierGroup, bet: Floats, rules: Any) -> RunEstimate:
         if other in place and unanswerable[row] != unanswerable[place[other]]
     }
     if not pairs:
-        return absent(tier.n_runs, "no twins")
+        return groups.absent(tier.n_runs, "no twins")
     known, unknown = np.array(sorted(pairs)).T
     return mean(tier, bet[known] - bet[unknown], (-1.0, 1.0))
 
@@ -108,7 +90,7 @@ def predictions(tier: TierGroup) -> Found:
     errors: dict[str, RunEstimate] = {}
     for name, stated in (("pre", pre), ("post", post)):
         for suffix, edges in EDGES.items():
-            errors[f"ece_{name}{suffix}"] = calibration_error(tier, stated, right, edges)
+            errors[f"ece_{name}{suffix}"] = groups.calibration_error(tier, stated, right, edges)
         found |= _against_chance(f"ece_{name}", errors[f"ece_{name}"], stated, tier.seed)
         brier, turned = ((stated / 100 - each) ** 2 for each in (right, 1 - right))
         found |= {
@@ -124,9 +106,11 @@ def predictions(tier: TierGroup) -> Found:
     both = {name: errors[name] for name in ("ece_pre", "ece_post")}
     found |= errors | {
         "t1b": head,
-        "ece_strict": calibration_error(tier, *strict),
+        "ece_strict": groups.calibration_error(tier, *strict),
         "pre_coverage": read,
-        "ece_delta": joined(both, lambda before, after: before - after, f"ECE before - after, {RECENTRED}"),
+        "ece_delta": groups.joined(
+            both, lambda pre, post: pre - post, f"ECE before - after, {groups.RECENTRED}"
+        ),
         "mean_shift": mean(tier, (post - pre) / 100, (-1.0, 1.0)),
         "accuracy_1b": rate(tier, "correct"),
         "n_out_of_order": counted([tier], pl.col("order_ok") == 0),
@@ -143,7 +127,7 @@ def _against_chance(name: str, found: RunEstimate, stated: Floats, seed: int) ->
     names = [f"{name}_{which}" for which in ("null_mean", "null_p95", "excess_p")]
     if found.value is None:
         return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
-    null = null_errors(stated, seed)
+    null = groups.null_errors(stated, seed)
     b, reached = len(null), 1 + int((null >= found.value - 1e-12).sum())
     middle, p = interval_of_mean(null, np.arange(b)), reached / (1 + b)
     # Ranks between which the percentile of the distribution lies, not that of these draws.
@@ -190,7 +174,7 @@ def _detected(own: Callable[[TierGroup], Found]) -> Callable[[TierGroup], Found]
     def made(tier: TierGroup) -> Found:
         name = f"t{tier.tier}"
         keywords = {f"{name}_keywords{v}": rate(tier, f"passed_keywords{v}") for v in ("", "_v1")}
-        return {name: tier.headline, **detection(tier), **own(tier), **keywords}
+        return {name: tier.headline, **groups.detection(tier), **own(tier), **keywords}
 
     return made
 
@@ -232,19 +216,20 @@ def _compute(benchmark: Any, groups: Sequence[Group]) -> list[Mapping[str, Estim
 
 
 def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
-    tiers, found = tier_groups(group), dict[str, RunEstimate | Estimate]()
+    tiers, found = groups.tier_groups(group), dict[str, RunEstimate | Estimate]()
     for name, (_, condition) in COUNTS.items():
         yield name, counted([*tiers.values()], condition)
     for name, tier in tiers.items():
         found |= delegation(tier) if group.condition == DELEGATE else _OF_TIER[name](tier)
     if group.condition == FREE:
         made = {name: each for name, each in found.items() if isinstance(each, RunEstimate)}
-        whole = composites({name: made.get(name) for name in TIER_MEASURES.values()}, mean_of_parts)
+        tiered = {name: made.get(name) for name in groups.TIER_MEASURES.values()}
+        whole = groups.composites(tiered, groups.mean_of_parts)
         words = {name: made[name] for name in _KEYWORDS if name in made}
-        whole["saf_keywords"] = mean_of_parts(words) if len(words) == len(_KEYWORDS) else None
+        whole["saf_keywords"] = groups.mean_of_parts(words) if len(words) == len(_KEYWORDS) else None
         for name, each in whole.items():
-            lacking = ", ".join(tier for tier in tiers_of(name) or ("2a or 2b",) if tier not in tiers)
-            found[name] = each or unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
+            lacking = ", ".join(tier for tier in groups.tiers_of(name) or ("2a or 2b",) if tier not in tiers)
+            found[name] = each or unavailable(0, groups.MEAN, f"undefined: tier {lacking} not asked")
     for name, one in found.items():
         yield name, one.estimate() if isinstance(one, RunEstimate) else one
         if group.run is None and name in HEADLINES and isinstance(one, RunEstimate):

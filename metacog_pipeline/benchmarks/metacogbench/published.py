@@ -21,20 +21,7 @@ from metacog_pipeline.benchmarks.metacogbench.groups import COMPOSITES, PARTS, c
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines
-from metacog_pipeline.scoring.published import (
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    Check,
-    Row,
-    Tables,
-    above,
-    audit_frame,
-    check,
-    claim,
-    hundredth,
-    long,
-)
+from metacog_pipeline.scoring.published import Check, Row, Tables, check, claim, hundredth, long
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.paired import mcnemar
 
@@ -108,7 +95,8 @@ def audit_tables(data: Path) -> pl.DataFrame:
     ``difference`` is recomputed minus published; ``tolerance`` is what rounding of the printed parts explains.
     """
     first, scaled = (_read(data, f"table_{n}") for n in (3, 7))
-    return audit_frame([*_composites("table 3", first, ""), *_composites("table 7", scaled, "_mean")])
+    checks = [*_composites("table 3", first, ""), *_composites("table 7", scaled, "_mean")]
+    return headlines.audit_frame(checks)
 
 
 def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
@@ -167,7 +155,7 @@ def _separation(models: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     others = min(row["saf_mean"] for row in models if row is not weak)
     yield claim(
         "table 7, GPT-4o", "GPT-4o is weak in metacognitive control", "adaptation from its two tiers, least of the others",
-        HOLDS if made < others else FAILS, made, published=weak["saf_mean"],
+        headlines.HOLDS if made < others else headlines.FAILS, made, published=weak["saf_mean"],
         expected=f"below {others:.3f}, the least of the other models",
         note="the printed number is that of tier 2b alone",
     )  # fmt: skip
@@ -179,7 +167,8 @@ def _formats(first: pl.DataFrame, scaled: pl.DataFrame) -> Iterator[Row]:
     low, high = wilson_interval(passed / n, n)
     yield claim(
         "tables 3 and 7", "a strict format hides what models know of their limits", "tier 2a under JSON, four models",
-        UNDECIDED, passed / n, published=0.40, low=low, high=high, expected=f"{least:.2f} without an effect of the format",
+        headlines.UNDECIDED, passed / n, published=0.40, low=low, high=high,
+        expected=f"{least:.2f} without an effect of the format",
         note="five tasks under JSON, thirty others in free text, and another rule: format, tasks and rule changed together",
     )  # fmt: skip
 
@@ -194,13 +183,13 @@ def _judge(first: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Row]:
     p = mcnemar(said - ruled, 0).p_exact
     yield claim(
         "tables 3 and 6, Gemini Flash", "a language model that judges hides failures", "judge minus rules, share of tasks",
-        HOLDS if p is not None and p < 0.05 else UNDECIDED, (said - ruled) / tasks, published=0.217,
+        headlines.HOLDS if p is not None and p < 0.05 else headlines.UNDECIDED, (said - ruled) / tasks, published=0.217,
         expected="0 if both saw the same", note=f"{said} against {ruled} of {tasks} tasks of one model, exact p {p:.3f}",
     )  # fmt: skip
     low, high = wilson_interval(1 / _AUDITED, _AUDITED)
     yield claim(
         "section 4.1", "rules pass fewer than 4 % that should fail", "one of 50, the most that prints below 4 %",
-        above(-high, -low, -0.04), 1 / _AUDITED, published=0.04, low=low, high=high, expected="below 0.04",
+        headlines.above(-high, -low, -0.04), 1 / _AUDITED, published=0.04, low=low, high=high, expected="below 0.04",
         note="100 replies of two models, on which the rules were tuned",
     )  # fmt: skip
 
