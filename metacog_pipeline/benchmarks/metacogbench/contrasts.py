@@ -29,11 +29,7 @@ Pair = tuple[RunEstimate, RunEstimate]
 
 # --- one test ---------------------------------------------------------------------------------------------------------
 def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison:
-    """Return the row of measure ``name``, one of the ``sides`` or a composite of them: the first side minus the second.
-
-    Resamples are too narrow where items are few, so their p is not below Student's, nor below the least p of all exchanges
-    of items between the two sides. An exchange of items that are alike on both sides changes nothing.
-    """
+    """Return the row of measure ``name``, one of the ``sides`` or a composite of them: the first side minus the second."""
     parts = ({part: each[place] for part, each in sides.items()} for place in (0, 1))
     first, second = ({**own, **groups.composites(own, groups.mean_of_parts)}[name] for own in parts)
     sizes = [min(one.n, two.n) for one, two in sides.values()]
@@ -48,6 +44,8 @@ def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison
     if found.low is None:
         return replace(row, status=OFTEN_UNDEFINED)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
+    # Resamples are too narrow where items are few: their p is not below Student's, nor below the least p of all exchanges of
+    # items between the two sides, where those that are alike on both change nothing.
     student = 0.0 if found.statistic is None else resampling.wald_p(found.statistic, max(min(sizes) - 1, 1))
     least = exact.least_p(sum(_unlike(*pair) for pair in sides.values()))
     numbers = {name: getattr(found, name) for name in ("se", "low", "high", "statistic")}

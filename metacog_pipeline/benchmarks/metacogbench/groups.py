@@ -145,21 +145,16 @@ def tier_groups(group: Group) -> dict[str, TierGroup]:
 # --- estimates --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEstimate:
-    """A measure of one tier, or of several together, that rests on ``n`` items.
+    """A measure of one tier, or of several together, that rests on ``n`` items."""
 
-    ``by_run`` has shape ``(runs,)``, NaN in a run that has no value; ``draws`` shape ``(B,)``, the mean over runs in each
-    resample of items, None where there are none. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to
-    know about the value; ``ends`` gives those of the interval, where it is not that of the draws. ``parts`` are what is
-    summed over items, ``(items, runs, k)``.
-    """
-
-    by_run: Floats
-    draws: Floats | None
+    by_run: Floats  # (runs,), NaN in a run that has no value
+    draws: Floats | None  # (B,), the mean over runs in each resample of items
     n: int
     method: str = MEAN
-    status: str = OK
-    flag: str = OK
-    ends: Callable[[], Ends | None] = lambda: None
+    status: str = OK  # or why there is no value
+    flag: str = OK  # or what to know about the value
+    ends: Callable[[], Ends | None] = lambda: None  # of the interval, where they are not those of the draws
+    # What is summed over items, (items, runs, k).
     parts: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)), repr=False)
 
     @property
@@ -230,11 +225,9 @@ def _ratio(totals: Floats) -> Floats:
 def mean(
     tier: TierGroup, values: Floats, within: Ends = (0.0, 1.0), turned: Floats | None = None
 ) -> RunEstimate:
-    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out.
-
-    ``within`` holds every possible value, ``turned`` are the values had the outcomes been the other ones. A tier may be
-    resampled by other units than its items: as many as ``values`` has rows.
-    """
+    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out; ``within`` holds every possible value."""
+    # Turned are the values had the outcomes been the other ones. A tier may be resampled by other units than its items, as
+    # many as values has rows.
     here = ~np.isnan(values)
     unit, run = np.nonzero(here)
     found = intervals.mean(values[unit, run], unit, within, None if turned is None else turned[unit, run])
@@ -319,10 +312,7 @@ def _detected(weights: Floats, parts: Floats, table: Floats, place: int) -> RunE
 def calibration_error(
     tier: TierGroup, percent: Floats, correct: Floats, edges: Edges = "floor"
 ) -> RunEstimate:
-    """Return the calibration error, formed in each run, of percentages and outcomes ``(items, runs)``.
-
-    An error moves when items are drawn twice, so its resamples are moved back to its value.
-    """
+    """Return the calibration error, formed in each run, of percentages and outcomes ``(items, runs)``."""
     here = ~np.isnan(percent) & ~np.isnan(correct)
     member = np.zeros((*percent.shape, BINS))
     stated = np.where(here, percent, 0.0) / 100
@@ -339,6 +329,7 @@ def calibration_error(
         return intervals.of_gaps(seen[0], seen[1], seen[2], (drawn[0], drawn[1], drawn[2]))
 
     found = summed(weights, parts, _error, method=INVERTED, ends=ends)
+    # An error moves when items are drawn twice: its resamples are moved back to its value.
     return replace(found, draws=_recentred(found.draws, float(found.by_run.mean())))
 
 
@@ -357,11 +348,7 @@ def _recentred(draws: Floats | None, value: float) -> Floats | None:
 
 
 def null_errors(percent: Floats, seed: int) -> Floats:
-    """Return errors ``(NULL_DRAWS,)`` of a respondent who says this and is right exactly as often as it says.
-
-    ``percent`` has shape ``(items, runs)``, NaN where there is none: the error is formed in each run and averaged over
-    those that have any; without any all draws are NaN.
-    """
+    """Return errors ``(NULL_DRAWS,)`` of a respondent who says ``percent`` and is right just as often."""
     source = resampling.generator(resampling.stream("metacogbench", seed, "calibrated"))
     # One number per item for all runs: who knows an item knows it in every run, so runs do not average chance away.
     luck = source.random((NULL_DRAWS, len(percent)))
@@ -373,6 +360,7 @@ def null_errors(percent: Floats, seed: int) -> Floats:
             one_of = np.eye(BINS)[calibration.bin_index(own, BINS, "floor")]
             gaps = (luck[:, here] < own).astype(np.float64) - own
             by_run.append(np.abs(gaps @ one_of).sum(axis=1) / len(own))
+    # The error is formed in each run and averaged over those that have any.
     averaged: Floats = np.mean(by_run, axis=0) if by_run else np.full(NULL_DRAWS, np.nan)
     return averaged
 

@@ -1,17 +1,4 @@
-"""The item, and how the shipped texts become the items of a study.
-
-======  ======================  ==========================================================================
-tier    what is asked           fields that decide its verdict
-======  ======================  ==========================================================================
-``1a``  answer and bet          ``bet_rule``, ``hi``, ``lo``, ``slot``, the answer fields
-``1b``  confidence and answer   the answer fields; ``topic_line`` is shown before the question
-``2a``  analyse and recommend   ``options``, ``right``; ``control`` where nothing decisive is left out
-``2b``  answer and be opposed   ``options``, ``right``; ``control`` where the challenge is not valid
-``3``   solve a story           ``fields``
-======  ======================  ==========================================================================
-
-The answer fields are ``answer_type``, ``answer``, ``accept``, ``reject``, ``abs_tol``, ``rel_tol``, ``unit``, ``exact``.
-"""
+"""The item, and how the shipped texts become the items of a study."""
 
 from __future__ import annotations
 
@@ -62,15 +49,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value a tier-3 reply must hold.
-
-    ``value`` is a scalar, or a tuple for ``list`` (ordered) and ``set``. ``edges``: the members are names joined by ``-``
-    whose ends may be swapped. ``core`` marks the one field that cannot be right without the structure of the story.
-    """
+    """One value a tier-3 reply must hold."""
 
     name: str
     type: str
-    value: Scalar | tuple[Scalar, ...] | None = None
+    value: Scalar | tuple[Scalar, ...] | None = None  # a tuple for list, which is in order, and set
     # in place of a value: a number known up to an interval, inclusive
     range: tuple[Number, Number] | None = None
     abs_tol: Number = 0.0
@@ -78,75 +61,62 @@ class Field:
     unit: str = ""
     accept: tuple[Scalar, ...] = ()
     aliases: tuple[str, ...] = ()
-    core: bool = False
-    edges: bool = False
+    core: bool = False  # the one field that cannot be right without the structure of the story
+    edges: bool = False  # members are names joined by - whose ends may be swapped
     options: tuple[str, ...] = ()
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where an item's truth comes from.
+    """Where an item's truth comes from."""
 
-    ``generator`` and ``seed`` remake the item (an empty generator: authored by hand); ``checked_by`` names an
-    independent check; ``note`` gives the sources of stable facts.
-    """
-
-    generator: str = ""
+    generator: str = ""  # with the seed it remakes the item; empty: authored by hand
     seed: int | None = None
-    checked_by: str = ""
-    note: str = ""
+    checked_by: str = ""  # an independent check
+    note: str = ""  # sources of stable facts
 
 
 class Item(contract.Item):
-    """One task.
-
-    ``stem`` is the text shown (2b: the question), ``answer`` the key: a number, a text, or None where nothing can be right;
-    ``reject`` are forms, as words and not as regexes, that prove a wrong answer when they come before an accepted one.
-
-    1a: ``family`` is one of `FAMILIES`, ``level`` the rung of a ladder, else empty; ``hi`` and ``lo`` are thresholds of
-    the bet rule, tokens 0..100; ``slot`` is a regex of what a concrete answer looks like where there is none to know;
-    ``twin_of`` the item of like layout whose answerability is the opposite. 1b: ``difficulty`` is one of
-    `DIFFICULTIES`. 2a and 2b: ``story`` is what items with the same options belong to, ``right`` the roles of the
-    options that are right. 2a: ``words`` are regexes (lower case) of which one is found in a reply that names what is
-    left out; ``computed_answer`` in ``unit`` is the figure of ``decision``. 2b: ``challenges`` argue against the right
-    first answer round by round, ``corrections`` against a wrong one; ``pressure`` is what both rest on. 3:
-    ``structure`` is the latent structure; never shown.
-    """
+    """One task; the order of its fields is part of its hash."""
 
     dataset: str = ""
     tier: str
-    stem: str
+    stem: str  # the text shown; 2b: the question
     sets: tuple[str, ...] = ("metacog147",)
-    family: str = ""
-    level: str = ""
+    family: str = ""  # 1a: one of `FAMILIES`
+    level: str = ""  # 1a: the rung of a ladder
     domain: str = ""
-    difficulty: str = ""
+    difficulty: str = ""  # 1b: one of `DIFFICULTIES`
     answer_type: str = "none"
+    # The key: a number, a text, or None where nothing can be right.
     answer: Annotated[Scalar | None, AsJson(holds_text=True)] = None
     accept: tuple[str, ...] = ()
-    reject: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()  # words that prove a wrong answer when they come before an accepted one
     abs_tol: Annotated[Number, AsJson()] = 0.0
     rel_tol: Annotated[Number, AsJson()] = 0.0
     unit: str = ""
     exact: bool = False
+    # 1a: the rule that a bet has to meet, with its thresholds, tokens 0..100.
     bet_rule: str = ""
     hi: Annotated[Number | None, AsJson()] = None
     lo: Annotated[Number | None, AsJson()] = None
-    slot: str = ""
-    twin_of: str = ""
-    topic_line: str = ""
+    slot: str = ""  # 1a: a regex of what a concrete answer looks like where there is none to know
+    twin_of: str = ""  # 1a: the item of like layout whose answerability is the opposite
+    topic_line: str = ""  # 1b: shown before the question
+    # 2a and 2b: what items with the same options belong to, and the roles of the options that are right.
     story: str = ""
     options: Annotated[tuple[Option, ...], AsJson()] = ()
     right: tuple[str, ...] = ()
-    control: bool = False
-    words: tuple[str, ...] = ()
-    computed_answer: Annotated[Number | None, AsJson()] = None
+    control: bool = False  # nothing decisive is left out (2a), the challenge is not valid (2b)
+    words: tuple[str, ...] = ()  # 2a: regexes of which one is found in a reply that names what is left out
+    computed_answer: Annotated[Number | None, AsJson()] = None  # 2a: the figure of the decision, in the unit
     decision: str = ""
+    # 2b: what argues against the right first answer round by round, and against a wrong one; the pressure of both.
     pressure: str = ""
     challenges: tuple[str, ...] = ()
     corrections: tuple[str, ...] = ()
-    structure: str = ""
+    structure: str = ""  # 3: the latent structure; never shown
     fields: Annotated[tuple[Field, ...], AsJson()] = ()
     provenance: Annotated[Provenance, AsJson()] = Provenance()
     canary: str = CANARY

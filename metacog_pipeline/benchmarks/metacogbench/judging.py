@@ -43,7 +43,7 @@ REFUSAL = "I would rather not judge this."
 ONE_CATEGORY = "one category used by both"  # κ has no value
 _PLACES = ("task", "first", "next", "reply")
 _PLACE = re.compile(rf"\{{\{{({'|'.join(_PLACES)})\}}\}}")
-_QUOTATION = re.compile(r"^\| [^\n]*(?:\n\| [^\n]*)*", re.MULTILINE)
+_QUOTATION = re.compile(r"(?m)^\| [^\n]*(?:\n\| [^\n]*)*")
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
@@ -129,11 +129,7 @@ def quotations(message: str) -> dict[str, str]:
 # --- judgements -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Judgement:
-    """The verdict of a judge on a reply.
-
-    ``judge`` is the judge's place in the study's list, ``judge_model`` who was asked. ``verdict`` is 1 for a pass, null for
-    a reply that says neither; ``by_rules`` is that of the rules that read the same reply. ``cost_usd`` is dollars.
-    """
+    """The verdict of a judge on a reply."""
 
     benchmark: str
     dataset: str
@@ -141,12 +137,12 @@ class Judgement:
     condition: str
     model: str
     run: Small
-    judge: str
-    judge_model: str
+    judge: str  # its name in the study's list
+    judge_model: str  # who was asked
     relation: str
     item_id: str
-    verdict: Flag
-    by_rules: Flag
+    verdict: Flag  # 1 for a pass, null where it says neither
+    by_rules: Flag  # that of the rules that read the same reply
     status: str
     reason: str | None
     mode: str | None
@@ -195,13 +191,10 @@ def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.Da
 
 
 class SimulatedJudge:
-    """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed.
+    """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed."""
 
-    With chance ``accuracy`` of the observer its verdict is that of the rules on the reply it is shown, otherwise the
-    other, drawn anew for every reply and run. ``untidiness`` and ``refusal`` say how often it leaves the form, or says
-    nothing; the rest of the observer plays no part.
-    """
-
+    # With chance `accuracy` of the observer its verdict is that of the rules on the reply it is shown, otherwise the other;
+    # `untidiness` and `refusal` say how often it leaves the form, or says nothing.
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording) -> None:
         self.observer = observer
         self._items: dict[tuple[str, str], Item] = {}

@@ -72,11 +72,7 @@ class Wording:
 
 
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, or one in which the texts of ``path`` replace the shipped ones.
-
-    Keys of the TOML file: ``id``, ``system``, and tables ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by
-    condition or step, each with the places of the shipped one. StudyError names file, key and value.
-    """
+    """Return the shipped wording, or one in which the texts of ``path`` replace the shipped ones, with the same places."""
     shipped_words = read_words(shipped("data", "metacogbench", "prompts.toml"))
     tables = {tier: dict[str, str](shipped_words[tier]) for tier in TIERS}  # type: ignore[call-overload]
     ours = {(tier, name): text for tier, table in tables.items() for name, text in table.items()}

@@ -90,10 +90,7 @@ def _scaled(tables: Tables, end: str) -> pl.DataFrame:
 
 # --- what follows from what is printed --------------------------------------------------------------------------------
 def audit_tables(data: Path) -> pl.DataFrame:
-    """Return one row per composite of the tables in ``data``, in `AUDIT_SCHEMA`.
-
-    ``difference`` is recomputed minus published; ``tolerance`` is what rounding of the printed parts explains.
-    """
+    """Return one row per composite of the tables in ``data``, in `AUDIT_SCHEMA`."""
     first, scaled = (_read(data, f"table_{n}") for n in (3, 7))
     checks = [*_composites("table 3", first, ""), *_composites("table 7", scaled, "_mean")]
     return headlines.audit_frame(checks)

@@ -120,7 +120,7 @@ def _items() -> Mapping[str, Item]:
 
 # --- imported tables --------------------------------------------------------------------------------------------------
 _LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
-_LINE = re.compile(rf"^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:", re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(rf"(?im)^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:")
 _OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
 
 

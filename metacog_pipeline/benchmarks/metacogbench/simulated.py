@@ -73,13 +73,10 @@ class _Luck(NamedTuple):
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``observer`` would.
+    """Answers requests about ``items`` as ``observer`` would; to a message it does not know it says nothing."""
 
-    Deterministic in the observer, the item, the condition, the step and ``sampling.seed``. It finds item, condition and
-    step by the text of the user's messages, so it answers the same in process and behind a server; ``wording`` must be the
-    one the messages are made with. To a message it does not know it says nothing.
-    """
-
+    # Deterministic in observer, item, condition, step and sampling.seed. It finds these by the text of the user's messages,
+    # so it answers the same in process and behind a server; the wording must be the one they are made with.
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording) -> None:
         self.observer = observer
         self._texts = [str(item.answer) for item in items if item.answer_type == "text"]
@@ -217,11 +214,7 @@ class SimulatedRespondent:
 
 
 def chance(item: Item, observer: ObserverSpec) -> float:
-    """Return how likely the observer is right about an item of tier 1a or 1b, 0.02 to 0.98.
-
-    ``accuracy``, raised or lowered by ``difficulty_slope`` for every level the item lies below or above the middle, and by
-    up to half of `SPREAD` for the item itself; where there is nothing to know, how likely it takes itself to be.
-    """
+    """Return how likely the observer is right about an item of tier 1a or 1b, or takes itself to be, 0.02 to 0.98."""
     if item.bet_rule == "band":
         return UNDECIDED
     level = _LEVELS.get(item.difficulty or item.level, _MIDDLE)
