@@ -44,8 +44,8 @@ def tested(base: Comparison, name: str, sides: Mapping[str, Pair]) -> Comparison
     if found.low is None:
         return replace(row, status=OFTEN_UNDEFINED)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
-    # Resamples are too narrow where items are few: their p is not below Student's, nor below the least p of all exchanges of
-    # items between the two sides, where those that are alike on both change nothing.
+    # Resamples are too narrow where items are few: their p is not below Student's, nor below the least p of all exchanges
+    # of items between the two sides, where those that are alike on both change nothing.
     student = 0.0 if found.statistic is None else resampling.wald_p(found.statistic, max(min(sizes) - 1, 1))
     least = exact.least_p(sum(_unlike(*pair) for pair in sides.values()))
     numbers = {name: getattr(found, name) for name in ("se", "low", "high", "statistic")}
