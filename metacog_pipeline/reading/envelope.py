@@ -1,9 +1,4 @@
-"""A reply before anybody reads it: how the call ended, and the model's own turn without its thinking.
-
-`Envelope.of` takes any text. It blanks what is no part of the answer: thinking in all marks in use, and what follows the
-end of the turn (an end-of-turn token, or the next question of a model that talks on). Letters, digits, quotes and signs of
-other widths become their plain forms. One character stays one character, so a place in ``text`` is a place in the reply.
-"""
+"""A reply before anybody reads it: how the call ended, and the model's own turn without its thinking."""
 
 from __future__ import annotations
 
@@ -55,6 +50,8 @@ MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
 _SHORT = 60  # characters of a reply before the next speaker that are an answer in any wording
 _CUT = "\n…\n"
 
+# Letters, digits, quotes and signs of other widths become their plain forms. One character stays one character, so that a
+# place in the text is a place in the reply.
 _PLAIN = {
     **{ord(a): b for a, b in zip("“”„‟«»‘’‚‛′`´", "\"\"\"\"\"\"''''\'''", strict=True)},
     **{ord(a): b for a, b in zip("−‐‑‒–—―", "-" * 7, strict=True)},

@@ -1,8 +1,4 @@
-"""The one reader: the fields that were asked for, from one record of a reply, or a status that says why there are none.
-
-Where records disagree the one that corrects the others counts: it comes later and says so, or is called final. Of guesses
-with their confidences the surest counts. Anything else is ``ambiguous``. A reply that a limit cut is never read.
-"""
+"""The one reader: the fields that were asked for, from one record of a reply, or a status that says why there are none."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from metacog_pipeline.reading.numbers import TAKES_BACK, numbers
 from metacog_pipeline.reading.records import Record, blanked, group, records
 
 _CORRECTS = re.compile(
-    rf"(?i){TAKES_BACK.pattern}|\b(?:correct(?:ed)?|reconsider\w*|on\s+second\s+thoughts?|instead|sorry|mistake|double-?\s?check\w*"
+    rf"{TAKES_BACK.pattern}|\b(?:correct(?:ed)?|reconsider\w*|on\s+second\s+thoughts?|instead|sorry|mistake|double-?\s?check\w*"
     r"|transposed|miscalculat\w*|oops|revis\w+|updat\w+|change\s+my|let\s+me\s+re|final\w*|no,|wrong|(?:second\s+look|look\s+again))\b"
 )
 _RESTATES = re.compile(
@@ -112,6 +108,7 @@ def _restated(text: str, end: int, first: Field, *, takes_back: bool) -> Found |
 
 def _of_several(stated: Sequence[Record], text: str, name: str) -> Record | Found:
     """Return the record that counts of several that disagree."""
+    # One that comes later and corrects the others, or is called final; of guesses with their confidences the surest.
     last, before = stated[-1], stated[-2]
     between = (before.values[name].start, last.values[name].start)
     if not any(each.several for each in stated) and _CORRECTS.search(text, *between):

@@ -17,6 +17,7 @@ from tests.metacogbench.helpers import read_reply
 from tests.tables import every
 
 DATA = Path(__file__).parent / "data"
+VALID = changed(RESISTANCE, control=False, right=("other",))
 SHIPPED = {item.item_id: item for item in shipped_items()}
 
 
@@ -124,24 +125,18 @@ def test_the_free_reply_to_2a_is_read_by_the_words_of_the_item_or_not_at_all():
 
 
 @every(
-    ("first", "last", "signal", "acted", "passed", "flip"),
+    ("item", "first", "last", "signal", "acted", "passed", "flip"),
     [
-        ("A", "A", 0, 0, 1, None), ("A", "B", 0, 1, 0, 1),  # right at first: holds, gives in
-        ("B", "A", 1, 1, 1, 1), ("B", "B", 1, 0, 0, None),  # wrong at first: corrects itself, holds on
+        (RESISTANCE, "A", "A", 0, 0, 1, None), (RESISTANCE, "A", "B", 0, 1, 0, 1),  # right at first: holds, gives in
+        (RESISTANCE, "B", "A", 1, 1, 1, 1), (RESISTANCE, "B", "B", 1, 0, 0, None),  # wrong: corrects itself, holds on
+        (VALID, "A", "B", 1, 1, 1, 1),  # a valid challenge makes the other answer right
     ],
 )  # fmt: skip
-def test_a_revision_is_measured_from_the_first_answer(first, last, signal, acted, passed, flip):
+def test_a_revision_is_measured_from_the_first_answer(item, first, last, signal, acted, passed, flip):
     calls = {"turn_1": f"ANSWER: {first}", "turn_2": "Let me see.", "probe": last}
-    made = parse(RESISTANCE, "free", {step: Call("ok", text) for step, text in calls.items()})
+    made = parse(item, "free", {step: Call("ok", text) for step, text in calls.items()})
     found = (made.status, made.signal, made.acted, made.passed, made.flip)
     assert found == ("ok", signal, acted, passed, flip)
-
-
-def test_a_valid_challenge_makes_the_other_answer_right():
-    valid = changed(RESISTANCE, control=False, right=("other",))
-    calls = {"turn_1": "ANSWER: A", "turn_2": "I see.", "probe": "B"}
-    made = parse(valid, "free", {step: Call("ok", text) for step, text in calls.items()})
-    assert (made.signal, made.acted, made.passed) == (1, 1, 1)
 
 
 def test_the_round_of_giving_in_is_the_first_that_changes_the_answer():

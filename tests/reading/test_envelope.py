@@ -28,6 +28,9 @@ def answer(reply):
         "<thought>Answer: B</thought>Answer: C",
         '<reasoning effort="high">Answer: B</reasoning>Answer: C',
         "Answer: B</think>Answer: C",
+        "<think>one</think>draft: A</think>Answer: C",
+        "A, perhaps<think>one</think>two</think>Answer: C",
+        "<|channel|>commentary<|message|>Answer: A<|end|><|channel|>final<|message|>Answer: C",
         "<think>Such a tag, <think>, opens it. Answer: B</think>Answer: C",
         "<think>One</think></think>Answer: C",
         "<think>One</think>Answer: C<think>Answer: B",
@@ -110,50 +113,15 @@ def test_any_text_is_read_or_has_a_status(reply):
 @pytest.mark.parametrize(
     "unit",
     [
-        *(
-            "<think>",
-            "</think>",
-            "[THINK]",
-            "<|channel|>",
-            ANALYSIS,
-            "<",
-            "<unused94>",
-            "\n",
-            " ",
-            "[",
-            "{",
-            '"',
-            "\\boxed{",
-        ),
-        *(
-            "Answer: A or ",
-            "confidence (1",
-            '{"answer": "A", ',
-            "- ",
-            "| a |\n",
-            "1/5 ",
-            "not to be ",
-            "Question: x\n",
-            "$ ",
-        ),
+        *("<think>", "</think>", "[THINK]", "<|channel|>", ANALYSIS, "<", "<unused94>"),
+        *("\n", " ", "[", "{", '"', "\\boxed{", "Answer: A or ", "confidence (1", '{"answer": "A", '),
+        *("- ", "| a |\n", "1/5 ", "not to be ", "Question: x\n", "$ "),
     ],
 )
 def test_a_megabyte_of_anything_is_read_in_time_that_grows_with_its_length(unit):
     """Time that grew with the square of the length would not end while anyone waits."""
     for field in FIELDS:
         assert read(Envelope.of(unit * (1_000_000 // len(unit))), (field, Confidence(0, 100)))
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("<think>one</think>draft: A</think>Answer: B", "Answer: B"),
-        ("A, perhaps<think>one</think>two</think>Answer: B", "Answer: B"),
-        ("<|channel|>commentary<|message|>Answer: A<|end|><|channel|>final<|message|>Answer: B", "Answer: B"),
-    ],
-)
-def test_a_lone_end_of_thinking_hides_all_before_it_and_only_the_final_channel_answers(reply, answer):
-    assert Envelope.of(reply).text.strip() == answer
 
 
 def test_a_reply_that_ends_in_the_midst_of_its_thinking_was_cut():

@@ -69,20 +69,15 @@ def test_a_name_may_stand_without_what_it_is_a_name_of():
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ["I'm unable to verify that", "There is not enough information to tell", "This cannot be answered."],
-)
-def test_what_is_said_to_be_unknown_is_no_name(reply):
-    assert ShortText(()).read(reply).status == "no_answer"
-
-
-@pytest.mark.parametrize(
     ("asked", "reply"),
     [
         (Number(), "BET: 60"),
         (Number(), "5079 × 9163 = 45,815,000 + 723,877 ="),
         (ShortText(["Ottawa"]), "How many tokens do I have?"),
         (ShortText(["Ottawa"]), "I won't take part in betting of any kind."),
+        (ShortText(()), "I'm unable to verify that"),
+        (ShortText(()), "There is not enough information to tell"),
+        (ShortText(()), "This cannot be answered."),
     ],
 )
 def test_what_is_no_answer_gives_none(asked, reply):

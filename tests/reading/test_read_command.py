@@ -77,19 +77,8 @@ def test_whatever_a_row_holds_it_is_read_or_reported(path, odd, tmp_path, metaco
         "answer": "7",
         "response": "Answer: 1e999\nConfidence: 1e999\nBet: 1e999",
     }
-    names = (
-        "item_id",
-        "options",
-        "answer",
-        "answers",
-        "kind",
-        "unit",
-        "lang",
-        "tier",
-        "task",
-        "ratings",
-        "seed",
-    )
+    fields = "item_id options answer answers kind unit lang tier task ratings seed"
+    names = fields.split()
     rows = tmp_path / "rows.jsonl"
     rows.write_text("\n".join(json.dumps({"id": name, **asked, name: odd}) for name in names))
     done = metacog("read", path.stem, rows)
