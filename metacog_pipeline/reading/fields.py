@@ -419,7 +419,7 @@ class Bet(Confidence):
         return Found("out_of_range") if part else found
 
     def find(self, text: str) -> Found:
-        found = _STATES_BET.search(text) or _COUNTED.search(text)
+        found = _STATES_BET.search(text) or (_COUNTED.search(text) if self.tokens else None)
         return NOTHING if found is None else self.read(found[1])
 
 

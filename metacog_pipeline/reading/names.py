@@ -117,9 +117,8 @@ class _Form:
 def _form(text: str) -> _Form:
     plain = simple(text)
     words = plain.split()
-    kinds = [words[1:]] if words and words[0] in _KINDS else []
-    kinds += [words[:-1]] if words and words[-1] in _KINDS else []
-    named = frozenset(" ".join(each) for each in kinds if each)
+    sides = ((words[1:], words[:1]), (words[:-1], words[-1:]))
+    named = frozenset(" ".join(rest) for rest, kind in sides if rest and kind[0] in _KINDS)
     days = frozenset(dates_of(text)) if re.search(r"\d", text) else frozenset()
     return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text), signs(text))
 
@@ -146,9 +145,8 @@ def _same(said: _Form, key: _Form) -> bool:
 def _only_number(text: str) -> float | None:
     text = re.sub(r"°\s?[CF]?", "", text)
     found = [*numbers(text)]
-    if len(found) != 1 or re.search(r"[^\W\d]", text[: found[0].start] + text[found[0].end :]):
-        return None
-    return found[0].value
+    alone = len(found) == 1 and not re.search(r"[^\W\d]", text[: found[0].start] + text[found[0].end :])
+    return found[0].value if alone else None
 
 
 def stated(sentence: str, keys: Sequence[str]) -> str | None:

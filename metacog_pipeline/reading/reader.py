@@ -114,7 +114,7 @@ def _of_several(stated: Sequence[Record], text: str, name: str) -> Record | Foun
     if not any(each.several for each in stated) and _CORRECTS.search(text, *between):
         return last
     said = [record.values["confidence"].said for record in stated if "confidence" in record.values]
-    sure = [found.value for each in said for found in [*numbers(each)][:1]]
+    sure = [found.value for each in said for found in [*numbers(each.partition("/")[0])][:1]]
     first = len(sure) == len(stated) and sure[0] == max(sure) and sure.count(sure[0]) == 1
     return stated[0] if first else AMBIGUOUS
 

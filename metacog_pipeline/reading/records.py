@@ -198,7 +198,7 @@ _NAMES = "|".join(f"(?P<{name}>{words})" for name, words in WORDS.items())
 _LABEL = re.compile(
     rf"(?i){_OPEN}(?P<joint>(?:final[ \t]+)?(?:{_ANSWERS})[ \t]{{0,4}}(?:and|&|/|,|\+|\()[ \t]{{0,4}}(?:{_SURE})\)?)"
     rf"{_NOTE}{_SEPARATOR}|{_OPEN}(?P<word>{_NAMES})"
-    rf"(?:[ \t]?(?P<number>\d{{1,2}}))?{_NOTE}{_SEPARATOR}"
+    rf"(?:[ \t]?\d{{1,2}})?{_NOTE}{_SEPARATOR}"
 )
 _HEADING = re.compile(rf"(?im)^[ \t>*_]{{0,8}}#{{1,5}}[ \t]{{0,4}}\**(?P<word>{_NAMES})\**[ \t]*:?[ \t]*$")
 _TAG = re.compile(rf"(?i)<(?P<word>{_NAMES})>\s*(?P<value>[^<]{{0,400}}?)\s*</(?P=word)>")
@@ -226,6 +226,10 @@ _SAID = re.compile(
     r"(?:[ \t*_\"']{0,4}[:=][ \t*_$]{0,4}|[ \t]{1,4}(?:(?:is|of|at|=)[ \t]{1,4})?[$ ]{0,9}|[ \t]{0,4}\n[ \t]{0,4})"
     r"(?P<value>\d{1,3}(?:[.,]\d{1,4})?[ ]?%?(?:[ ]?/[ ]?\d{1,3})?|(?:zero|one|two|three|four|five)\b)"
 )
+# "Answer B" on a line of its own.
+_ALONE = re.compile(
+    r"(?im)^[ \t>*_-]{0,8}(?:final[ \t]{1,4})?(?P<answer>answer)[ \t]{1,4}(?P<value>\(?[A-Z]\)?)[.* \t]{0,4}$"
+)
 # A row of a table of names and values, not the head of a table.
 _CELL = re.compile(
     r"(?m)^[ \t>-]{0,8}\|?[ \t*_]{0,6}(?P<name>[^|\n*]{1,40}?)[ \t*_]{0,6}\|(?P<value>[^|\n]{1,200})\|?[ \t]*$"
@@ -243,7 +247,7 @@ def _labels(text: str) -> Iterator[tuple[str, int, Value]]:
         if (name := _known(each["name"])) and not _known(each["value"].strip(" *_")):
             yield name, each.start(), _line(text, each.start("value"), each.end("value"))
     labelled = {label.start("word") for label in found}
-    for each in [*_TAG.finditer(text), *_SAID.finditer(text)]:
+    for each in [*_TAG.finditer(text), *_ALONE.finditer(text), *_SAID.finditer(text)]:
         if each.start() not in labelled and not supposed(text, each.start()):
             yield _name(each), each.start(), group(each, "value")
 
@@ -291,15 +295,8 @@ def _numbered(text: str) -> list[Record]:
     """Return a record for each of several numbered guesses, ``1. B (85%)``."""
     found = [*_GUESS.finditer(text)]
     in_order = all(int(each["number"]) == place for place, each in enumerate(found, 1))
-    return [
-        Record(
-            *each.span(),
-            {name: group(each, name) for name in ("answer", "confidence")},
-            several=len(found) > 1,
-        )
-        for each in found
-        if in_order
-    ]
+    values = [{name: group(each, name) for name in ("answer", "confidence")} for each in found if in_order]
+    return [Record(*each.span(), own, len(found) > 1) for each, own in zip(found, values, strict=False)]
 
 
 # --- a table ------------------------------------------------------------------------------------------------------------
