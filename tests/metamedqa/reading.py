@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Condition
+from metacog_pipeline.benchmarks.metamedqa.benchmark import Rows
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import UNREADABLE, read_response
-from metacog_pipeline.benchmarks.metamedqa.rows import Rows
 from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import read_items

@@ -13,8 +13,8 @@ from functools import partial
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.benchmarks.metamedqa.rows import IMPORTER
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange.columns import parse_scale, parse_words, path_of
@@ -308,8 +308,8 @@ def test_an_option_that_says_nothing_is_one_line(read, option, texts):
 
 
 def test_map_options_are_field_equals_column():
-    given = parse_mapping(["choice=my answer", "confidence=a=b"], IMPORTER.fields)
+    given = parse_mapping(["choice=my answer", "confidence=a=b"], MetaMedQA.importer.fields)
     assert given == {"choice": "my answer", "confidence": "a=b"}
     for wrong in (["choice"], ["choice="], ["nothing=x"], ["choice=a", "choice=b"]):
         with pytest.raises(StudyError, match="--map"):
-            parse_mapping(wrong, IMPORTER.fields)
+            parse_mapping(wrong, MetaMedQA.importer.fields)

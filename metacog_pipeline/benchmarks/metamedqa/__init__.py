@@ -4,8 +4,8 @@ Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel: "Large Languag
 for reliable medical reasoning", Nature Communications 16:642 (2025). doi:10.1038/s41467-024-55628-6.
 
 ``benchmark`` is the class, ``items`` settings, item and sources, ``construction`` the way from these to the items,
-``prompts`` words and calls, ``read`` and ``rows`` what replies and files say, ``measures`` and ``contrasts`` what is
-measured and tested, ``report`` sections, manifest and printed numbers of the paper, ``simulated`` a respondent.
+``prompts`` words and calls, ``read`` what a reply says, ``measures`` and ``contrasts`` what is measured and tested,
+``report`` sections, manifest and printed numbers of the paper, ``simulated`` a respondent.
 """
 
 from __future__ import annotations
@@ -54,6 +54,6 @@ PARTS = {
     "MetaMedQA": f"{__name__}.benchmark:MetaMedQA",
     "Settings": f"{__name__}.items:Settings",
     "board": f"{__name__}:BOARD",
-    "read_row": f"{__name__}.rows:read_row",
+    "read_row": f"{__name__}.read:read_row",
 }
 __getattr__ = registry.lazily(__name__, "MetaMedQA", PARTS)

@@ -1,8 +1,9 @@
-"""The benchmark MetaMedQA: what it declares to the pipeline."""
+"""The benchmark MetaMedQA: what it declares to the pipeline, and how answers collected elsewhere become replies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.seeded_sample import drawn
-from metacog_pipeline.benchmarks.metamedqa import BOARD, read, rows
+from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS, QUESTIONS
@@ -20,10 +21,95 @@ from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_AL
 from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_item, load_wording, steps
 from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.columns import RowError, Scale, only, shown, whole
+from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
 
+_FROM_ONE = 30  # indices from which it shows that none is 0
 
+
+# --- answers collected elsewhere: rows of tables become replies -----------------------------------------------------------
+def letter_of(value: object, options: Sequence[str]) -> tuple[str, bool]:
+    """Return the letter of a choice (an index from 0, or what a reply may say), and whether it was given as an index."""
+    value = only(value)
+    if isinstance(value, str) and len(bare := value.strip().upper()) == 1 and bare in LETTERS:
+        return bare, False  # the reader is far slower, and tables have a million rows
+    index = whole(value)
+    if columns.missing(value) or index == -1:  # how other programs write that no choice was read
+        raise RowError("there is no choice")
+    reply = read.read_reply(str(value), options)["answer"]
+    if index is not None and 0 <= index < len(LETTERS):
+        if reply.status == "ok" and reply.value != LETTERS[index]:
+            raise RowError(
+                f"choice {shown(value)} is an index and the text of option {reply.value}; map letters"
+            )
+        return LETTERS[index], True
+    if reply.status != "ok":
+        raise RowError(f"choice {shown(value)} is neither a letter A–F nor an index 0–5 nor an option's text")
+    return str(reply.value), False
+
+
+class Rows(RowRules):
+    """A choice with an optional confidence, or the raw reply. Every item is asked under every condition with words."""
+
+    condition = BASELINE
+    # "answer" comes late: next to a prediction it is the key.
+    own: ClassVar = {
+        "choice": (
+            *("choice", "model_answer", "prediction", "predicted", "pred", "selected", "extracted_answer"),
+            *("predicted_answer", "pred_answer", "model_choice", "answer", "letter", "filtered_resps"),
+        ),
+        "confidence": ("confidence", "conf", "confidence_score", "certainty"),
+    }
+    rated = ("confidence",)
+    scale, whole_ratings = Scale(1, 5), True
+
+    def __init__(self, benchmark: Any) -> None:
+        super().__init__(benchmark)
+        self._indices = self._zeros = 0  # of the choices of the file
+
+    @property
+    def items(self) -> Sequence[Question]:
+        built: Sequence[Question] = self.benchmark.built
+        return built
+
+    def condition_named(self, text: str) -> str:
+        try:
+            return str(self.benchmark.wording.condition(text.strip()))
+        except StudyError as error:
+            raise RowError(str(error)) from None
+
+    def check_asked(self, item: Question, condition: str) -> None:
+        pass
+
+    def questions(self, item: Question) -> Iterable[str]:
+        return (item.question,)
+
+    def replies(self, item: Question, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        chosen, by_index = letter_of(said.get("choice"), item.options)
+        self._indices += by_index
+        self._zeros += by_index and chosen == LETTERS[0]
+        rating = f"\nConfidence: {said['confidence']}" if "confidence" in said else ""
+        return {"answer": f"Answer: {chosen}{rating}"}
+
+    def check_choices(self, path: Path) -> None:
+        if self._indices >= _FROM_ONE and not self._zeros:
+            raise StudyError(
+                f"{path}: {self._indices} choices are numbers and none is 0, so they seem to begin at 1; nothing "
+                "was kept; say which letter each is with --map-values 1=A,2=B,3=C,4=D,5=E,6=F (or 0=A,1=B,… where 0 is A)"
+            )
+
+    def agrees(self, item: Question, key: Any) -> bool:
+        return letter_of(key, item.options)[0] == item.target
+
+    def keyed(self, item: Question) -> str:
+        return item.target
+
+
+# --- the benchmark ----------------------------------------------------------------------------------------------------
 class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
@@ -47,7 +133,7 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
-    published, importer = PUBLISHED, rows.IMPORTER
+    published, importer = PUBLISHED, importer_of(Rows)
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[c.Step, ...]:

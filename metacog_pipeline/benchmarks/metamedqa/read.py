@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.home import Home
 from metacog_pipeline.reading import calls as of_calls
-from metacog_pipeline.reading import tokens
-from metacog_pipeline.reading.calls import ended, read_step, said_with, why
+from metacog_pipeline.reading import rows, tokens
+from metacog_pipeline.reading.calls import ended, read_step, reading_of, said, said_with, why
 from metacog_pipeline.reading.envelope import Envelope
 from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.reader import Reading, read
 
 UNANSWERED = (of_calls.FAILED, of_calls.TOO_LONG, of_calls.NOT_RUN)
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", of_calls.REFUSED)
-RATINGS = ("1", "2", "3", "4", "5")
+STEPS, RATINGS = ("answer", "choice", "confidence"), ("1", "2", "3", "4", "5")
 RATING = Confidence(1, 5, whole=True)
 
 
@@ -107,3 +110,28 @@ def again(response: Response, calls: c.Calls) -> Iterable[tuple[str, str]]:
     forms = {"answer_unparsed": f"Answer: <A-F>\n{rating}", "confidence_unparsed": rating}
     if response.status in forms and "choice" not in newest_mode(calls):
         yield "answer", forms[response.status]
+
+
+def read_row(row: rows.Row) -> dict[str, Any]:
+    """Read one row of ``metacog read``."""
+    item = rows.found_item(row, _shipped())
+    options: dict[str, str] = dict(zip(LETTERS, item.options, strict=True)) if item else rows.options_of(row)
+    if not options:
+        raise rows.BadRow("options are missing; give them as a list or by letter, or name a shipped item_id")
+    calls = rows.calls_of(row, STEPS, "answer")
+    step = newest_mode(calls)[0]
+    if (over := ended(calls.get(step))) is not None:
+        return rows.unread("truncated" if over[0] == of_calls.TOO_LONG else "no_answer")
+    reading = read_step(calls, step, (Letter(options), RATING))
+    rated = reading_of(calls, "confidence", (RATING,)).fields if "confidence" in calls else {}
+    reading = Reading(reading.status, {**reading.fields, **rated})
+    given = (item.target,) if item else rows.answers_of(row)
+    key = rows.letter_of(given[0], options) if given else None
+    return rows.result(reading, correct=None if key is None else said(reading["answer"]) == key, scale=(1, 5))
+
+
+@cache
+def _shipped() -> Mapping[str, Item]:
+    from metacog_pipeline.benchmarks.metamedqa.construction import Files, construct  # loads the table library
+
+    return {item.item_id: item for item in construct(Files(Home(Path()), "sample")).items}
