@@ -125,7 +125,10 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
             "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
             status=result.status,
         )  # fmt: skip
-        pairs = tukey_kramer(result, _wanted(result)) if tukey else ()
+        k, best = len(size), int(largest(mean))
+        # Of many models the pairs with the best one; p stays family-wise over all pairs.
+        wanted = None if k <= MOST_PAIRED else [(min(best, i), max(best, i)) for i in range(k) if i != best]
+        pairs = tukey_kramer(result, wanted) if tukey else ()
         if not tukey and names[0] == BASELINE:
             pairs = fisher_lsd(result, 0)
         for pair in pairs:
@@ -150,12 +153,6 @@ def _anova(compared: Compared, measure: str) -> Anova:
     mean = [float(values.mean()) if len(values) else 0.0 for values in samples]
     sd = [float(values.std(ddof=1)) if len(values) > 1 else 0.0 for values in samples]
     return anova([len(values) for values in samples], mean, sd)
-
-
-def _wanted(result: Anova) -> Pairs | None:
-    """Return the pairs with the best model where there are many; p stays family-wise over all pairs."""
-    k, best = len(result.groups.n), int(largest(result.groups.mean))
-    return None if k <= MOST_PAIRED else [(min(best, i), max(best, i)) for i in range(k) if i != best]
 
 
 def regression(compared: Compared, seed: int) -> Iterator[Comparison]:

@@ -254,9 +254,9 @@ def figure_4(home: Home) -> Markup:
         found = exhibits.own(home, NAME, ["accuracy", measure, "choice_share_E"], _UNDER_NONE)
         for title, groups in found.items():
             points = [
-                (key[0], own["accuracy"].point(100), own[measure].point(100), _overuses(own))
+                (key[0], own["accuracy"].point(100), own[measure].point(100), own["choice_share_E"].value)
                 for key, own in groups.items()
-                if {"accuracy", measure} <= own.keys()
+                if {"accuracy", "choice_share_E", measure} <= own.keys()
             ]
             if points:
                 caption = f'{title}: recall of "{label}" on accuracy, line and 95 % band without models that overuse E.'
@@ -268,14 +268,10 @@ def figure_4(home: Home) -> Markup:
     return pieces.grid(made) + pieces.table(heads, printed, f"As printed. {REWORDED}")
 
 
-def _overuses(own: Mapping[str, exhibits.Own]) -> bool:
-    return "choice_share_E" in own and own["choice_share_E"].value >= items.E_SHARE_FLAG
-
-
-def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
+def _scatter(points: Sequence[tuple[str, Point, Point, float]], y: str) -> str:
     """Return models as marks with their intervals; from three models on the regression line with its 95 % band."""
-    plot = Plot(3.9)
-    kept = np.array([(a.value, b.value) for _, a, b, over in points if not over]).reshape(-1, 2)
+    plot, most = Plot(3.9), items.E_SHARE_FLAG
+    kept = np.array([(a.value, b.value) for _, a, b, share in points if share < most]).reshape(-1, 2)
     line = regression(*kept.T) if len(kept) > 2 else None
     if line is not None and line.slope is not None and line.intercept is not None:
         x = np.linspace(kept[:, 0].min(), kept[:, 0].max(), 50)
@@ -283,11 +279,11 @@ def _scatter(points: Sequence[tuple[str, Point, Point, bool]], y: str) -> str:
         rest = kept[:, 1] - line.intercept - line.slope * kept[:, 0]
         spread = np.sqrt(1 / len(kept) + (x - kept[:, 0].mean()) ** 2 / (centred @ centred))
         half = float(stdtrit(len(kept) - 2, 0.975)) * np.sqrt((rest @ rest) / (len(kept) - 2)) * spread
-        for at in range(len(x) - 1):
-            plot.box((x[at], (middle - half)[at]), (x[at + 1], (middle + half)[at]), PALETTE[0], 0.15)
+        for left, right, low, high in zip(x, x[1:], middle - half, middle + half, strict=False):
+            plot.box((left, low), (right, high), PALETTE[0], 0.15)
         plot.line(list(zip(x.tolist(), middle.tolist(), strict=True)), PALETTE[0], 1.5)
-    for name, a, b, over in points:
-        mark(plot, a, b, "s" if over else "o", PALETTE[1 if over else 0], 6)
+    for name, a, b, share in points:
+        mark(plot, a, b, *(("s", PALETTE[1]) if share >= most else ("o", PALETTE[0])), 6)
         plot.words(a.value, b.value, name, 7, moved=(5, 4))
     plot.entry("o", PALETTE[0], "model")
     plot.entry("s", PALETTE[1], "overuses E")
