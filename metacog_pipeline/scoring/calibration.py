@@ -49,10 +49,8 @@ def every_measure(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> 
 
 
 def of_answers(stated: pl.DataFrame, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:
-    """Return every measure of one model's harmonised answers that have a confidence, by the names of the table.
-
-    The order of the answers changes nothing: a benchmark's board and the table over all benchmarks get the same.
-    """
+    """Return every measure of one model's harmonised answers that have a confidence, by the names of the table."""
+    # The order of the answers changes nothing: a benchmark's board and the table over all benchmarks get the same.
     patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
     drawn = _trials(stated, seed, n_boot)
     of_trials = confidence_measures.of_trials(drawn)
@@ -64,10 +62,8 @@ def of_answers(stated: pl.DataFrame, seed: int, n_boot: int = N_BOOT) -> dict[st
 
 
 def draws(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> Floats:
-    """Return resampled totals of the items of one model, as `resampling.patterns_of` has them.
-
-    The same items are drawn for every caller, over any cells that keep the order of confidence.
-    """
+    """Return resampled totals of the items of one model, as `resampling.patterns_of` has them."""
+    # The same items are drawn for every caller, over any cells that keep the order of confidence.
     return resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
 
 

@@ -55,10 +55,8 @@ def with_verdict(paths: Iterable[Path]) -> pl.DataFrame:
 
 
 def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
-    """Return what scored responses lack, in `LACKING`, of all that the table would have had it been answered.
-
-    An unanswered response belongs to the condition it would be harmonised to if it could be read.
-    """
+    """Return what scored responses lack, in `LACKING`, of all that the table would have had it been answered."""
+    # An unanswered response belongs to the condition it would be harmonised to if it could be read.
     unanswered = pl.col("status").is_in(benchmark.unanswered)
     if scored.filter(unanswered).is_empty():
         return LACKING.to_frame()

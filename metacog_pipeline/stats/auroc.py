@@ -31,10 +31,8 @@ def auroc_statistic(totals: Floats) -> Floats:
 
 
 def area_of(right: Floats, wrong: Floats) -> Floats:
-    """Return the area of counts of right and wrong answers by rising confidence, ``(..., L)``; NaN where a kind lacks.
-
-    The only place that makes an area of counts; ties count one half.
-    """
+    """Return the area of counts of right and wrong answers by rising confidence, ``(..., L)``; NaN where a kind lacks."""
+    # The only place that makes an area of counts; ties count one half.
     below = np.cumsum(wrong, axis=-1) - wrong
     pairs = np.asarray(right.sum(axis=-1) * wrong.sum(axis=-1))
     return ratio(np.asarray((right * (below + wrong / 2)).sum(axis=-1)), pairs)

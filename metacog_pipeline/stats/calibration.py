@@ -160,10 +160,8 @@ def brier_statistic(probability: ArrayLike) -> Statistic:
 
 
 def brier_parts(probability: ArrayLike, totals: Floats) -> dict[str, Floats]:
-    """Return the parts of the Brier score of totals ``(B, 2 L)`` (Murphy 1973, *J. Appl. Meteorol.* 12).
-
-    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly.
-    """
+    """Return the parts of the Brier score of totals ``(B, 2 L)`` (Murphy 1973, *J. Appl. Meteorol.* 12)."""
+    # Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly.
     stated, n = floats("probability", probability), totals[:, 0::2] + totals[:, 1::2]
     every = n.sum(axis=1)
     overall = ratio(totals[:, 1::2].sum(axis=1), every)

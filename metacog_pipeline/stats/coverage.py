@@ -82,10 +82,8 @@ class Cell(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Whether the coverage lies in 92 to 98.5 %, or outside by less than its standard error.
-
-        Where fewer than half of the samples have an interval, those that have one are no fair sample: outside.
-        """
+        """Whether the coverage lies in 92 to 98.5 %, or outside by less than its standard error."""
+        # Where fewer than half of the samples have an interval, those that have one are no fair sample: outside.
         if 2 * self.without > self.samples:
             return False
         return LEAST - self.error <= self.coverage <= MOST + self.error

@@ -85,13 +85,12 @@ def reasons(right: Floats, wrong: Floats) -> list[str]:
 def gated(ratio: Estimate, low: float | None, high: float | None) -> Estimate:
     """Return a ratio to d' as it may be shown: none where the 95 % interval of d', ``low`` to ``high``, holds 0.
 
-    The one rule for M-ratio and c', on boards, in `metacog fit` and of posteriors: a ratio to what may be 0 may be any
-    number, and its own interval says nothing of that.
-
     >>> shown = gated(Estimate(0.8, 0.5, 1.1, 200, "ml, delta"), 0.6, 1.4)
     >>> shown.value, gated(shown, -0.2, 0.3).value, gated(shown, -0.2, 0.3).status
     (0.8, None, "d' may be 0")
     """
+    # The one rule for M-ratio and c', on boards, in `metacog fit` and of posteriors: a ratio to what may be 0 may be
+    # any number, and its own interval says nothing of that.
     if ratio.value is None or not (may_be_zero(low, high) or ratio.status == RATIO_UNSTABLE):
         return ratio
     return unavailable(ratio.n, ratio.method, RATIO_UNSTABLE)

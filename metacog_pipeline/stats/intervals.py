@@ -422,10 +422,8 @@ def difference(
 def both_ends(
     first: tuple[ArrayLike, ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike, ArrayLike], correlation: ArrayLike
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return the ends of the intervals of many differences; each side is value, low and high.
-
-    Each end lies as far from a - b as the two ends that lead there lie from a and b, with their correlation.
-    """
+    """Return the ends of the intervals of many differences; each side is value, low and high."""
+    # Each end lies as far from a - b as the two ends that lead there lie from a and b, with their correlation.
     a, low_a, high_a, b, low_b, high_b = (np.asarray(each, dtype=np.float64) for each in (*first, *second))
     known = np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     r = np.clip(known, -1, 1)

@@ -285,10 +285,8 @@ def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
 
 
 def bisect(problem: Problem, low: Floats, high: Floats) -> Optimum:
-    """Return the peak of the profile between ``low`` and ``high`` from the sign of its slope.
-
-    Slow and sure: where |c| is many times |d| the edges follow x along a curved ridge that Newton's steps leave.
-    """
+    """Return the peak of the profile between ``low`` and ``high`` from the sign of its slope."""
+    # Slow and sure: where |c| is many times |d| the edges follow x along a curved ridge that Newton's steps leave.
     found = climb(problem, 0.5 * (low + high), fixed_x=True)
     for _ in range(_HALVINGS):
         slope = evaluate(problem, found.x, found.log_width).gradient_x

@@ -270,10 +270,9 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
 
 
 def wald_p(statistic: float, df: int | None = None) -> float:
-    """Return the two-sided p of value / standard error: normal, or Student's t with ``df``.
-
-    It has no floor and trusts the shape of the distribution far beyond what resamples show: whoever uses it names it.
-    """
+    """Return the two-sided p of value / standard error: normal, or Student's t with ``df``."""
+    # It has no floor and trusts the shape of the distribution far beyond what resamples show: whoever uses it names
+    # it.
     size = -abs(statistic)
     return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))
 
