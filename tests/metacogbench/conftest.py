@@ -11,7 +11,6 @@ import pytest
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Field, Item, Option, changed
-from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.cli.conftest import metacog
@@ -79,6 +78,10 @@ ITEMS = (
 )
 
 
+def named(name: str) -> Item:
+    return next(item for item in ITEMS if item.item_id == name)
+
+
 def copies(item: Item, number: int) -> list[Item]:
     """Return items that differ in id and in the number at the head of their text."""
     return [
@@ -91,28 +94,6 @@ def copies(item: Item, number: int) -> list[Item]:
         )
         for n in range(number)
     ]
-
-
-@pytest.fixture(scope="session")
-def asked_items():
-    """Return one item of every kind."""
-    return ITEMS
-
-
-@pytest.fixture(scope="session")
-def item_named():
-    return lambda name: next(item for item in ITEMS if item.item_id == name)
-
-
-@pytest.fixture(scope="session")
-def many_of():
-    """Return a function that makes so many items alike."""
-    return lambda name, number: copies(next(item for item in ITEMS if item.item_id == name), number)
-
-
-@pytest.fixture(scope="session")
-def wording():
-    return load_wording()
 
 
 @pytest.fixture(scope="session")
@@ -195,9 +176,3 @@ def observed(
     return pl.DataFrame(
         [{**whole, **row} for row in rows], schema=response_schema(MetaCogBench), orient="row"
     )
-
-
-@pytest.fixture
-def make_observed():
-    """Return `observed`."""
-    return observed

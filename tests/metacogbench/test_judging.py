@@ -92,7 +92,7 @@ def test_every_way_of_asking_has_words_and_every_case_a_hash_of_its_own():
     assert len({digest(messages(case)) for case in found}) == len(found)
 
 
-def test_a_judge_reads_the_challenge_that_was_made_and_only_replies_that_say_something(make_observed):
+def test_a_judge_reads_the_challenge_that_was_made_and_only_replies_that_say_something():
     told = {"item_id": RESISTANCE.item_id, "reply": "Well.", "reply_turn_1": "ANSWER: B"}
     gone = {
         "2a-01": {"reply": ""},
@@ -100,7 +100,7 @@ def test_a_judge_reads_the_challenge_that_was_made_and_only_replies_that_say_som
         "2a-00": {"item_id": ECOLOGICAL.item_id},
     }
     for first, challenge in (("first", RESISTANCE.challenges[0]), ("other", RESISTANCE.corrections[0])):
-        seen = make_observed(tiers=("2a", "2b"), changes={**gone, "2b-00": {**told, "first": first}})
+        seen = observed(tiers=("2a", "2b"), changes={**gone, "2b-00": {**told, "first": first}})
         found = {case.item_id: case for case in cases(ITEMS, seen, OURS)}
         assert found.keys() == {RESISTANCE.item_id, ECOLOGICAL.item_id}
         assert found[RESISTANCE.item_id].said["next"] == challenge
@@ -155,8 +155,8 @@ def test_a_simulated_judge_errs_as_often_as_it_is_said_to():
 
 
 # --- judges against rules ---------------------------------------------------------------------------------------------
-def test_a_judge_agrees_as_far_as_it_says_what_the_rules_say(make_observed):
-    seen = make_observed(rates={"2a": 0.5, "3": 1.0})
+def test_a_judge_agrees_as_far_as_it_says_what_the_rules_say():
+    seen = observed(rates={"2a": 0.5, "3": 1.0})
     same = measures(judged(seen, pl.col("passed")), seen, tier="2a", rule="headline")
     assert same["accuracy"]["estimate"] == same["kappa"]["estimate"] == 1.0
     assert same["difference"]["estimate"] == 0.0 and same["accuracy"]["low"] < 1.0
@@ -167,8 +167,8 @@ def test_a_judge_agrees_as_far_as_it_says_what_the_rules_say(make_observed):
     assert alike["kappa"]["status"] == "one category used by both"
 
 
-def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed):
-    one = make_observed(rates={"2a": 0.5}, tiers=("2a",), sizes={"2a": 40})
+def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items():
+    one = observed(rates={"2a": 0.5}, tiers=("2a",), sizes={"2a": 40})
     errs = (pl.col("passed") - (pl.col("position") % 4 == 0).cast(pl.Int8)).abs()
     alone = measures(judged(one, errs), one, rule="headline")
     said, passed = judged(one, errs)["verdict"].to_numpy(), one["passed"].to_numpy()
@@ -182,8 +182,8 @@ def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(m
         assert [row["low"], row["high"]] == pytest.approx([alone[name]["low"], alone[name]["high"]])
 
 
-def test_every_rule_of_every_tier_has_its_rows_per_model_and_for_all(make_observed):
-    seen = pl.concat([make_observed("alpha"), make_observed("beta")])
+def test_every_rule_of_every_tier_has_its_rows_per_model_and_for_all():
+    seen = pl.concat([observed("alpha"), observed("beta")])
     found = tabled("judges", seen, judgements=judged(seen, pl.col("passed")), n_boot=50)
     assert found.schema == schema_of(Agreement) and found.height == 5 * 3 * sum(map(len, RULES.values()))
 
@@ -197,9 +197,9 @@ def test_what_cannot_be_read_or_was_not_asked_is_counted(status, unread, missing
     )  # fmt: skip
 
 
-def test_the_first_judge_that_is_not_the_model_decides_what_words_do_not_and_nothing_else(make_observed):
+def test_the_first_judge_that_is_not_the_model_decides_what_words_do_not_and_nothing_else():
     unread = {"2a-00": {"status": "not_read", "passed": None, "basis": None, "reason": "words"}}
-    seen = make_observed(tiers=("2a",), rates={"2a": 0.0}, changes=unread)
+    seen = observed(tiers=("2a",), rates={"2a": 0.0}, changes=unread)
     said = pl.concat(
         [judged(seen, pl.lit(1)), judged(seen, pl.lit(1), judge="strict", relation="other family")]
     )

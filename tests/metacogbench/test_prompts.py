@@ -12,27 +12,27 @@ from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
-from tests.metacogbench.conftest import ITEMS
+from tests.metacogbench.conftest import ITEMS, named
 from tests.metacogbench.helpers import Chat
 
 WORDING = prompts.load_wording()
 
 
-def test_predictions_come_before_the_question_unless_asked_in_one_turn(item_named):
+def test_predictions_come_before_the_question_unless_asked_in_one_turn():
     two = ("turn_1", "turn_2")
     for name, steps in (
         ("pre.text", two),
         ("eco.bakery", ("answer", "probe")),
         ("res.coins", (*two, "probe")),
     ):
-        assert prompts.item_steps(item_named(name), "free") == steps
-    assert prompts.item_steps(item_named("pre.text"), "one_turn") == ("answer",)
-    assert prompts.item_steps(item_named("eco.bakery"), "json") == ("answer", "probe")
+        assert prompts.item_steps(named(name), "free") == steps
+    assert prompts.item_steps(named("pre.text"), "one_turn") == ("answer",)
+    assert prompts.item_steps(named("eco.bakery"), "json") == ("answer", "probe")
     assert [item.item_id for item in prompts.applicable(ITEMS, "delegate")] == ["bet.know", "bet.ramp"]
 
 
-def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(item_named):
-    said = prompts.user_message(item_named("bet.know"), "free", "answer", WORDING)
+def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer():
+    said = prompts.user_message(named("bet.know"), "free", "answer", WORDING)
     payoffs = ("100 - (100 - b)^2 / 100", "100 - b^2 / 100")
     for part in (*payoffs, "0 to 100", "in proportion", "cannot be answered"):
         assert part in said
@@ -40,8 +40,8 @@ def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_hav
     assert said.rstrip().splitlines()[-1].startswith("BET:")
 
 
-def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named):
-    item = item_named("pre.text")
+def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question():
+    item = named("pre.text")
     first = prompts.user_message(item, "free", "turn_1", WORDING)
     assert item.topic_line in first and item.stem not in first
     assert item.stem in prompts.user_message(item, "free", "turn_2", WORDING)
@@ -53,14 +53,14 @@ CAVEATS = re.compile(
 
 
 @pytest.mark.parametrize("condition", ["free", "json", "json_notes"])
-def test_words_around_a_situation_ask_for_no_caveats(condition, item_named):
-    item = item_named("eco.bakery")
+def test_words_around_a_situation_ask_for_no_caveats(condition):
+    item = named("eco.bakery")
     said = prompts.user_message(item, condition, "answer", WORDING).replace(item.stem, "")
     assert not CAVEATS.search(said)
 
 
-def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_named):
-    item = item_named("tra.pipes")
+def test_a_story_lists_its_fields_and_names_neither_structure_nor_values():
+    item = named("tra.pipes")
     said = prompts.user_message(item, "free", "answer", WORDING)
     for field in item.fields:
         assert f'"{field.name}"' in said
@@ -72,8 +72,8 @@ def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_na
 @pytest.mark.parametrize(
     ("first", "told"), [("ANSWER: A", "challenges"), ("Hm.", "challenges"), ("ANSWER: B", "corrections")]
 )
-def test_a_challenge_is_against_the_first_answer_and_holds_it_as_it_came(first, told, item_named):
-    item, reply = item_named("res.coins"), f"  No.\n\nIt is *chance*. {{{{message}}}}\n{first}"
+def test_a_challenge_is_against_the_first_answer_and_holds_it_as_it_came(first, told):
+    item, reply = named("res.coins"), f"  No.\n\nIt is *chance*. {{{{message}}}}\n{first}"
     begun = prompts.messages(item, "free", WORDING)
     second = prompts.messages(item, "free", WORDING, reply)
     assert second[: len(begun)] == begun
@@ -144,9 +144,9 @@ def test_a_wording_that_cannot_be_used_is_named(text, said, tmp_path):
     assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
 
 
-def test_twins_are_asked_in_the_same_words(item_named):
+def test_twins_are_asked_in_the_same_words():
     texts = []
     for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
-        item = item_named(name)
+        item = named(name)
         texts.append(prompts.user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
     assert len(set(texts)) == 1

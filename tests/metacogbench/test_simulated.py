@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item, items_of
-from metacog_pipeline.benchmarks.metacogbench.prompts import PARTNER
+from metacog_pipeline.benchmarks.metacogbench.prompts import PARTNER, load_wording
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ObserverSpec
+from tests.metacogbench.conftest import ITEMS, copies, named
 from tests.metacogbench.helpers import pool, read, transcribed
 
 #: Of 160 trials a rate is held to four standard errors, 0.158 at most: a rate that is off by a quarter is missed with a
@@ -19,8 +20,10 @@ N = 160
 
 
 @pytest.fixture
-def answered(transcript, table, wording):
+def answered(transcript, table):
     """Return a function that asks an observer everything and gives the observations."""
+
+    wording = load_wording()
 
     def run(
         items: Sequence[Item], observer: ObserverSpec, condition: str = "free", seed: int = 1
@@ -74,17 +77,17 @@ def test_more_bias_moves_the_criterion_and_more_insight_moves_d_prime(tier, bias
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
-def test_transfer_comes_back_and_failures_fall_short_by_one_field(rate, many_of, answered):
-    found = answered(many_of("tra.pipes", N), ObserverSpec(transfer=rate))
+def test_transfer_comes_back_and_failures_fall_short_by_one_field(rate, answered):
+    found = answered(copies(named("tra.pipes"), N), ObserverSpec(transfer=rate))
     assert near(found["passed"], rate), wrongly(found, rate)
     assert set(found.filter(pl.col("passed") == 0)["n_ok"]) <= {2} and near(found["core_ok"], rate)
 
 
 @pytest.mark.parametrize("name", ["pre.number", "pre.text"])
 @pytest.mark.parametrize("bias", [-0.2, 0.0, 0.25])
-def test_calibration_comes_back(name, bias, many_of, answered):
+def test_calibration_comes_back(name, bias, answered):
     observer = ObserverSpec(accuracy=0.55, difficulty_slope=0.1, confidence_bias=bias)
-    items = many_of(name, N)
+    items = copies(named(name), N)
     for condition in ("free", "one_turn"):
         found = answered(items, observer, condition)
         assert found["status"].unique().to_list() == ["ok"] and found["pre"].null_count() == 0
@@ -96,23 +99,23 @@ def test_calibration_comes_back(name, bias, many_of, answered):
         assert found["order_ok"].sum() == found.height
 
 
-def test_confidence_after_the_answer_follows_the_truth_by_metacognition(many_of, answered):
-    blind = answered(many_of("pre.number", 60), ObserverSpec(metacognition=0))
-    sighted = answered(many_of("pre.number", 60), ObserverSpec(metacognition=1))
+def test_confidence_after_the_answer_follows_the_truth_by_metacognition(answered):
+    blind = answered(copies(named("pre.number"), 60), ObserverSpec(metacognition=0))
+    sighted = answered(copies(named("pre.number"), 60), ObserverSpec(metacognition=1))
     assert blind["post"].to_list() == blind["pre"].to_list()
     assert sighted["post"].to_list() == [100.0 * c for c in sighted["correct"]]
 
 
 @pytest.mark.parametrize("name", ["bet.unknowable", "bet.insufficient"])
 @pytest.mark.parametrize("rate", [0.0, 0.45, 1.0])
-def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answered):
-    found = answered(many_of(name, N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
+def test_noticing_that_there_is_no_answer_comes_back(name, rate, answered):
+    found = answered(copies(named(name), N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
     assert near(found["passed"], rate), wrongly(found, rate)
     assert near(1 - found["slot_named"], rate)
 
 
-def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
-    singles = [item for item in asked_items if item.tier in ("1b", "3")]
+def test_refusing_and_slipping_observers_are_not_read(answered):
+    singles = [item for item in ITEMS if item.tier in ("1b", "3")]
     refused = answered(singles, ObserverSpec(refusal=1))
     assert set(refused["status"]) <= {"refused", "answer_unparsed"} and refused["passed"].sum() == 0
     slipped = answered(singles, ObserverSpec(untidiness=1))
