@@ -34,11 +34,8 @@ class TooLargeError(ValueError):
 
 
 def shipped(*parts: str) -> Path:
-    """Return the path of a shipped file: ``shipped("data", "metamedqa", ...)`` or ``shipped("dbt_like_sql")``.
-
-    In a wheel the two folders travel inside the package; in a checkout they are next to it.
-    """
-    inside = _PACKAGE / "_shipped"
+    """Return the path of a shipped file: ``shipped("data", "metamedqa", ...)`` or ``shipped("dbt_like_sql")``."""
+    inside = _PACKAGE / "_shipped"  # in a wheel; in a checkout the two folders are next to the package
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
@@ -104,12 +101,9 @@ UMASK = _umask()  # of the process, read while no other thread writes; temporary
 
 @contextlib.contextmanager
 def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a temporary file or ``folder`` next to ``path``; on success it is brought to the disk and renamed to ``path``.
-
-    The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
-    On any error it is removed and ``path`` is left as it was.
-    """
+    """Yield a temporary file or ``folder``, renamed to ``path`` once it is on disk; on an error that is as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A dot before the name and another suffix: no glob for the final one meets it.
     given: dict[str, Any] = {"prefix": f".{path.name}.", "suffix": ".tmp", "dir": path.parent}
     if folder:
         temporary = Path(tempfile.mkdtemp(**given))

@@ -141,10 +141,7 @@ def download(
     limit: int = MAX_SOURCE_BYTES,
     redirects: Sequence[str] = (),
 ) -> None:
-    """Stream ``url`` to ``path``, which holds all of it or is as it was.
-
-    Redirects are followed to hosts that end in one of ``redirects`` only. Plain http is accepted for this machine only.
-    """
+    """Stream ``url`` to ``path``, which holds all of it or is as it was; redirects lead to hosts of ``redirects`` only."""
     import httpx
 
     hooks = {"request": [lambda request: _require_allowed(url, request.url, redirects)]}

@@ -1,4 +1,4 @@
-"""Study files of tests, written from values."""
+"""Study files of tests, written from values, and studies that simulated respondents have answered."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -40,3 +40,20 @@ def write_study(
 def metamedqa(**keys: Any) -> Mapping[str, Keys]:
     """Return the table of the benchmark that most studies of tests ask, on its sample."""
     return {"metamedqa": {"dataset": "sample", **keys}}
+
+
+def asked(benchmark: type[Any], folder: Path) -> Any:
+    """Return a benchmark bound to a small study whose two respondents have answered in sessions of their own."""
+    # Most tests write a study file and nothing else: they load none of this.
+    from metacog_pipeline.asking import construction, tasks
+    from metacog_pipeline.asking.session import query_partition
+    from metacog_pipeline.conformance.case import small_study
+
+    study = small_study(benchmark, folder, benchmark.trial_settings)
+    study.prepare()
+    bound = benchmark.of(study)
+    construction.build(bound)
+    for each in tasks.partitions(bound):
+        how = {"fingerprint": tasks.fingerprint(bound, each), "respond": bound.observer(each.spec.observer)}
+        query_partition(each, tasks.tasks(bound, each.spec), bound.modes(each.spec), **how)
+    return bound

@@ -36,10 +36,8 @@ def sync_partitions(study: Study, instance: dg.DagsterInstance) -> None:
 
 
 def ranges(keys: Collection[Key], models: list[str]) -> Iterator[tuple[Mapping[str, str], set[Key]]]:
-    """Yield the tags of runs over ranges of partitions that cover exactly ``keys``, and the keys of each.
-
-    Neighbours among ``models`` share a range, one for each run of the study.
-    """
+    """Yield the tags of runs over ranges of partitions that cover exactly ``keys``, and the keys of each."""
+    # Neighbours among the models share a range, one for each run of the study.
     for run in sorted({run for _, run in keys}):
         wanted = {name for name, own in keys if own == run}
         for chosen, stretch in groupby(models, wanted.__contains__):

@@ -26,14 +26,11 @@ Fault = tuple[str, str, int]  # what failed, why, the exit code of a command in 
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
-    """One stage of one partition: its figures, whether its check passed, and what is to be corrected in the benchmark.
-
-    One that ``blocks`` keeps later stages from running.
-    """
+    """One stage of one partition: its figures, whether its check passed, and what is to be corrected in the benchmark."""
 
     facts: dict[str, Any]
     passed: bool = True
-    blocks: bool = False
+    blocks: bool = False  # whether later stages are kept from running
     fault: str | None = None
 
 
@@ -51,13 +48,10 @@ def faults_of(result: dg.ExecuteInProcessResult) -> Iterator[Fault]:
 
 @contextlib.contextmanager
 def one_line(context: dg.AssetExecutionContext, study: StudyResource) -> Iterator[None]:
-    """End a step that fails with the line that was written for the user; asking again is a person's decision.
-
-    With a store the step begins with what other hosts kept, and what it makes goes there. What a benchmark prints goes to
-    standard error: standard output is that of the command.
-    """
+    """End a step that fails with the line that was written for the user; asking again is a person's decision."""
     try:
         own = study.load()
+        # With a store the step begins with what other hosts kept. What a benchmark prints is no output of the command.
         with among_hosts(own), contextlib.redirect_stdout(sys.stderr):
             yield
     except dg.Failure:  # of `each_partition`

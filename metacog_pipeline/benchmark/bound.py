@@ -20,8 +20,3 @@ def bound(study: Study, name: str) -> Bound:
 def enabled(study: Study) -> list[Bound]:
     """Return the benchmarks the study runs, in the order of its file."""
     return [bound(study, name) for name in study.enabled]
-
-
-def named(study: Study) -> list[Bound]:
-    """Return the benchmarks with a table in the study file, those switched off as well."""
-    return [bound(study, name) for name in study.benchmarks]

@@ -1,14 +1,10 @@
-"""The contract of a benchmark: one class and what it names. The pipeline does the rest.
+"""The contract of a benchmark: one class and what it declares. The pipeline does the rest.
 
-A benchmark declares its settings in the study file, its items and how they are made, the calls an item takes, how a
-reply is read, what is measured and what is compared. From these the pipeline makes the assets, asks, keeps answers,
-scores, and fills the tables, the boards and the report. An installed package registers its class under the entry-point
-group ``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds the class to what is written here. Where
-its module has ``PARTS`` = {"Settings": "module:Name", "board": "module:NAME"}, a study file is validated and a board
-printed without importing the class.
-
-:class:`Benchmark` is below; the classes it declares things with are in ``declarations`` and ``display`` and can be
-imported from here.
+A benchmark declares its settings in the study file, its items and how they are made, the calls an item takes, how a reply
+is read, what is measured and what is compared. From these the pipeline makes the assets, asks, keeps answers, scores, and
+fills tables, boards and the report. An installed package registers its class under the entry-point group
+``metacog.benchmarks``; no other file names it. `check_benchmark` tests the class. Where its package has ``PARTS`` =
+{"Settings": "module:Name", "board": "module:NAME"}, a study file is validated and a board printed without the class.
 """
 
 from __future__ import annotations
@@ -16,46 +12,36 @@ from __future__ import annotations
 import abc
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import polars as pl
+from pydantic import BaseModel
 
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark import item_files
-from metacog_pipeline.benchmark.declarations import (
-    Chat,
-    Check,
-    Checked,
-    Comparison,
-    Condition,
-    Contrast,
-    Importer,
-    Inputs,
-    Judging,
-    Ladder,
-    Made,
-    Question,
-    Respondent,
-    Response,
-    Scored,
-    Source,
-    Step,
-    Table,
-    TrainingStep,
-    lost_items,
-)
 from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.benchmark.measures import HitRate, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.measures import (
+    Comparison,
+    Contrast,
+    HitRate,
+    Measure,
+    MeasureSet,
+    Question,
+    Unit,
+    lost_items,
+)
 from metacog_pipeline.benchmark.policies import Probe
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.reading.calls import Call, Calls
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
@@ -73,10 +59,199 @@ __all__ = [
 ]  # fmt: skip
 
 
+# --- items ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published file that items are built from, fetched to the study's home and verified. Never shipped."""
+
+    name: str
+    urls: tuple[str, ...]  # tried from first to last
+    licence: str
+    # fetch(home, folder, transport, progress): from the web or from ``folder``; SourceError for any but the pinned file
+    fetch: Callable[..., Any]
+    digest: Callable[[Home], str | None]  # SHA-256 of what was fetched; None before
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a check."""
+
+    passed: bool
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold of a step's result. A blocking check that fails keeps later steps from running."""
+
+    says: str
+    blocking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The result of a step: ``rows`` of its row class, or the ``frame`` of a step without one; or nothing."""
+
+    rows: Sequence[BaseModel] = ()
+    frame: pl.DataFrame | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # figures shown with the asset
+    checks: Mapping[str, Checked] = field(default_factory=dict)  # by the names of the step's ``checks``
+
+
+class Inputs(Protocol):
+    """The results of the steps that a step needs."""
+
+    def rows(self, step: str) -> Sequence[Any]:
+        """Return the rows of an earlier step that writes a row class."""
+
+    def frame(self, step: str) -> pl.DataFrame:
+        """Return the table of an earlier step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of item construction; one asset, ``<benchmark>_<name>``. The last one makes the items."""
+
+    name: str
+    says: str  # one sentence about it
+    make: Callable[[Any, Inputs], Made]  # make(benchmark, inputs): pure, but for reading sources at home
+    needs: tuple[str, ...] = ()  # names of earlier steps
+    writes: type[BaseModel] | None = None  # the row class of its Parquet file
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    inputs: Callable[[Any], Any] | None = None  # digest of sources and shipped files that it reads
+    version: str = "1"  # raised when the same inputs would give another result
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An experimental arm over the same items: ``items`` selects those it asks."""
+
+    name: str
+    items: Callable[[Sequence[Any]], Sequence[Any]] = lambda every: every
+    # {another condition: its steps} that are worded alike here: an answer given there counts here where there is none
+    shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # what is asked where the others ask something else, such as another language: one reply gets one score per content
+    content: str = ""
+
+
+class Chat(Ask, Protocol):
+    """An `Ask` that also has the answer mode and the model's row of the study file."""
+
+    @property
+    def mode(self) -> str:
+        """The answer mode."""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model's row of the study file."""
+
+
+class Respondent(Protocol):
+    """A simulated observer: answers in text, like a model."""
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about an item of its benchmark."""
+
+    def __call__(self, request: ChatRequest) -> str | Completion:
+        """Return the answer."""
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+class Response:
+    """Base of a benchmark's reading of one item under one condition: a dataclass of its own columns."""
+
+    status: str  # ok, or one of the benchmark's ``unanswered`` or ``unreadable``
+    reason: str | None  # why it is not ok
+
+
+# --- scoring ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Two simulated respondents that differ in one ``parameter``, and the measure that has to put them in order."""
+
+    measure: str
+    parameter: str
+    low: Any
+    high: Any  # is to be better, or higher where neither end of the measure is better
+    conditions: tuple[str, ...] = ()  # () means all under which the measure has a value
+    others: Mapping[str, Any] = field(default_factory=dict)  # parameters that both have besides
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The input of a benchmark's own table: responses with derived columns, pooled groups, judgements, estimates."""
+
+    responses: pl.DataFrame
+    groups: Sequence[Group]
+    judgements: pl.DataFrame | None
+    estimates: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of one benchmark: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one."""
+
+    name: str
+    row: type  # its annotations are the columns
+    compute: Callable[[Any, Scored], pl.DataFrame] | None  # compute(benchmark, scored)
+    says: str
+    # of a table whose rows rest on one group each, instead of ``compute``: of_group(benchmark, group) yields them as tuples
+    of_group: Callable[[Any, Group], Iterable[tuple[object, ...]]] | None = None
+
+
+# --- judging, imports, training ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How responses are judged by models, one partition per judged model and run."""
+
+    wanted: Callable[[Any], bool]  # whether the study names judges
+    judges: Callable[[Any, ModelSpec], tuple[ModelSpec, ...]]  # those of them that may judge a model
+    tasks: Callable[
+        [Any, ModelSpec, pl.DataFrame], Sequence[Task]
+    ]  # tasks(benchmark, judge, responses of a model and run)
+    # as long tasks as responses can make, for ``plan`` before there are any: longest(benchmark, model, judge)
+    longest: Callable[[Any, ModelSpec, ModelSpec], Sequence[Task]]
+    modes: Callable[[ModelSpec], tuple[str, ...]]  # answer modes to try with a judge, best first
+    # read(benchmark, transcripts, responses): kept judgements → one row per item, condition and judge, in ``row``
+    read: Callable[[Any, pl.DataFrame, pl.DataFrame], pl.DataFrame]
+    row: type
+    respondent: Callable[[Any, ModelSpec], Respondent]  # the simulated answers of a judge
+    version: str = "1"  # raised when judgements would be read otherwise
+    needs: tuple[str, ...] = ()  # steps of construction that must be made before anybody judges
+    # words of ``tasks`` besides items and responses: with it, a state is reported without computing the tasks
+    prompt_digest: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How a file of answers collected elsewhere is kept as those of a replayed model."""
+
+    fields: tuple[str, ...]  # of a row: ``--map FIELD=COLUMN`` names a column for one of them
+    condition: str  # of rows that name none
+    # read(benchmark, file, model, run, pairs, condition, options) keeps the rows and returns what was and was not taken
+    # (`import_rules.Imported`); ``pairs`` are the texts given to ``--map``
+    read: Callable[..., Any]
+    rules: Callable[[Any], Any] | None = None  # the `import_rules.RowRules`: how a row becomes a reply
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains."""
+
+    name: str
+    says: str
+    # run(study, done, report) makes or continues it and returns ``digest``, ``facts`` and ``table``. ``done`` is called
+    # with the units that are finished; ``report`` before it with the figures of the last one: ``numbers()``, ``line()``
+    run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
+    total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
+    needs: tuple[str, ...] = ()  # names of earlier steps
+
+
 # --- the benchmark ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a benchmark runs: the study it belongs to."""
+    """The study that a benchmark is bound to."""
 
     study: Study
 
@@ -94,10 +269,6 @@ class Context:
         """Return ``path`` as the study file means it."""
         return self.study.beside(path)
 
-    def cache(self, name: str) -> Path:
-        """Return a folder for results that are slow to recompute; it may be deleted at any time."""
-        return self.home.cache / name
-
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 ItemT = TypeVar("ItemT", bound=Item)
@@ -107,8 +278,7 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     """A benchmark bound to one study. Subclasses declare; the pipeline calls."""
 
-    # name, title, paper: in tables, folders and the study file; for readers; where it was published
-    name: ClassVar[str]
+    name: ClassVar[str]  # in tables, folders and the study file
     title: ClassVar[str]
     paper: ClassVar[Paper]
     Settings: ClassVar[type[Any]]
@@ -117,14 +287,15 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     # by stage: raised when the same inputs would be asked, read, judged or scored otherwise
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
     answer_modes: ClassVar[tuple[str, ...]] = ("text",)  # modes a model can be asked in, best first
-    # unanswered, unreadable: statuses of responses without an answer, which are never scored; and with one that could
-    # not be read
+    # statuses of responses without an answer, which are never scored, and of answers that could not be read
     unanswered: ClassVar[tuple[str, ...]] = ("transport_error", "too_long", "not_run")
     unreadable: ClassVar[tuple[str, ...]] = ("refused",)
-    # variants of scoring the same responses, separate in column ``scoring``; (None,) where there is one
-    scorings: ClassVar[tuple[str | None, ...]] = (None,)
-    # columns that separate groups besides data set and condition: ``("task",)`` where tasks are scored separately
-    grouped_by: ClassVar[tuple[str, ...]] = ()
+    scorings: ClassVar[tuple[str | None, ...]] = (
+        None,
+    )  # variants of scoring the same responses, in column ``scoring``
+    grouped_by: ClassVar[
+        tuple[str, ...]
+    ] = ()  # columns that separate groups besides data set and condition: ``("task",)``
     coded: ClassVar[tuple[str, ...]] = ()  # columns of 0, 1 or null that `Group.counts` counts over
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
@@ -134,43 +305,35 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     judging: ClassVar[Judging | None] = None
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
-    # how answers collected elsewhere are kept; None where a replayed model cannot be scored
-    importer: ClassVar[Importer | None] = None
-    # steps that train a model on the benchmark's task, where the study has ``[training]``
-    training: ClassVar[tuple[TrainingStep, ...]] = ()
-    # keys of its table that need no download and few items: what `check_benchmark` tries it with
+    importer: ClassVar[Importer | None] = None  # None where a replayed model cannot be scored
+    training: ClassVar[tuple[TrainingStep, ...]] = ()  # where the study has ``[training]``
+    # keys of its table that need no download and few items: what `check_benchmark` tries it with. The validity gate lays
+    # ``gate_settings`` over them: it needs enough items to distinguish respondents and policies
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    # simulated respondents that differ in one trait, and the measure that has to put them in order
-    ladders: ClassVar[tuple[Ladder, ...]] = ()
-    # pairs of words of tests and tables that cannot both hold of one respondent
-    contrary: ClassVar[tuple[tuple[str, str], ...]] = ()
-    # keys laid over ``trial_settings`` for the validity gate: enough items to distinguish respondents, and policies
     gate_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    ladders: ClassVar[tuple[Ladder, ...]] = ()
+    contrary: ClassVar[
+        tuple[tuple[str, str], ...]
+    ] = ()  # words of tests and tables that cannot both hold of one respondent
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse a class that shows a hit rate alone, or compares columns of different bases."""
         super().__init_subclass__(**more)
-        given: tuple[Any, Any] = (cls.measures, cls.contrasts)
-        if not all(isinstance(each, tuple) for each in given):
-            return  # `conformance` says so, with the name of the package
-        declared = [each for each in cls.measures if isinstance(each, Measure | MeasureSet)]
-        known: dict[str, Measure] = {
-            one.name: one
-            for each in declared
-            for one in (each.measures if isinstance(each, MeasureSet) else (each,))
-        }
+        if not all(isinstance(each, tuple) for each in (cls.measures, cls.contrasts)):
+            return  # `conformance` reports it with the name of the package
+        known: dict[str, Measure] = {}
+        for each in cls.measures:
+            known |= {one.name: one for one in (each.measures if isinstance(each, MeasureSet) else (each,))}
         for measure in known.values():
             if lacking := [each for each in measure.hit_rate or () if each not in known]:
                 raise TypeError(
                     f"{cls.__name__}: measure {measure.name} rises with every yes; declare {', '.join(lacking)} with it"
                 )
-        for contrast in (each for each in cls.contrasts if isinstance(each, Contrast)):
+        for contrast in cls.contrasts:
             bases = {known[name].bases.get(where, "") for name, where in contrast.compares if name in known}
             if len(bases) > 1:
-                raise TypeError(
-                    f"{cls.__name__}: contrast {contrast.family} compares columns scored by {sorted(bases)}; compare "
-                    "columns of one basis"
-                )
+                said = f"contrast {contrast.family} compares columns scored by {sorted(bases)}"
+                raise TypeError(f"{cls.__name__}: {said}; compare columns of one basis")
 
     def __init__(self, settings: SettingsT, context: Context) -> None:
         self.settings = settings
@@ -186,24 +349,20 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     # what is displayed
     @classmethod
     def sections(cls) -> tuple[Section, ...]:
-        """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
-        next to its class, which is imported only now; none where there is no such module."""
-        found: tuple[Section, ...] = cls._beside("report", "SECTIONS")
-        return found
+        """Return the parts of the report about this benchmark: ``SECTIONS`` of the module ``report`` next to its class."""
+        return cls._beside("SECTIONS")
 
     @classmethod
     def exhibits(cls) -> tuple[Exhibit, ...]:
-        """Return the manifest of the paper, in its order: by default ``PAPER`` of the module ``report`` next to the class,
-        which is imported only now; empty where there is none."""
-        found: tuple[Exhibit, ...] = cls._beside("report", "PAPER")
-        return found
+        """Return the manifest of the paper, in its order: ``PAPER`` of the module ``report`` next to the class."""
+        return cls._beside("PAPER")
 
     @classmethod
-    def _beside(cls, module: str, name: str) -> Any:
-        # The class is in the package itself or in a module of it, what is displayed always in the package.
+    def _beside(cls, name: str) -> tuple[Any, ...]:
+        # The class is in the package itself or in a module of it. Plots are imported only when they are shown.
         package = sys.modules[cls.__module__].__package__
-        found = importlib.util.find_spec(f"{package}.{module}") if package else None
-        return () if found is None else getattr(importlib.import_module(found.name), name, ())
+        found = importlib.util.find_spec(f"{package}.report") if package else None
+        return tuple(getattr(importlib.import_module(found.name), name, ())) if found else ()
 
     # items
     @abc.abstractmethod
@@ -217,8 +376,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     @property
     def items(self) -> Sequence[ItemT]:
         """The items of the study; raises SourceError before they are built."""
-        found: Sequence[ItemT] = item_files.load_items(self.context.home, self.name, self.Item)
-        return found
+        return item_files.load_items(self.context.home, self.name, self.Item)
 
     def probes(self) -> Iterable[Probe]:
         """Return the scored choices of the study's items, so that policies that do not read the question can be tried."""
@@ -230,7 +388,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         return ()
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return the arms these settings ask, in order: by default one, ``asked``."""
+        """Return the arms these settings ask, in order."""
         return (Condition("asked"),)
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
@@ -240,7 +398,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         return ("text",) if spec.provider == "simulated" else self.answer_modes
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the names of the calls one item takes: by default one, ``answer``."""
+        """Return the names of the calls one item takes."""
         return ("answer",)
 
     def prompt_digest(self, condition: str) -> Any:
@@ -267,27 +425,20 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         """Read one item's calls. Total: any text gives a response, at worst one whose status says why it cannot be read."""
 
     def again(self, item: ItemT, condition: str, calls: Calls) -> Iterable[tuple[str, str]]:
-        """Return the steps whose replies are asked once more, each with the form to give it in; none by default."""
+        """Return the steps whose replies are asked once more, each with the form to give it in."""
         return ()
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with the columns that groups count: what rests on other rows, on judgements, or on items.
-
-        Called for one model and run at a time; what it returns is kept and shown. Columns whose names start with an
-        underscore are counted and not shown.
-        """
-        return responses
+        """Return the responses of one model and run with columns that rest on other rows, on judgements, or on items."""
+        return responses  # a column whose name starts with an underscore is counted and not shown
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return readable responses with ``correct`` (0/1), ``confidence`` (0..1) and ``n_alternatives``.
-
-        By default the columns ``correct`` and ``confidence`` as they were read; empty where nothing is right or wrong.
-        Data set, task, condition, model, run and item stay as they are.
-        """
-        there = {"correct", "confidence"} <= set(responses.columns)
-        found = responses.filter(status="ok") if there else responses.clear()
-        blank = [pl.lit(None, pl.Float64).alias(name) for name in ("correct", "confidence")]
-        return found.with_columns(*([] if there else blank), n_alternatives=pl.lit(None, pl.Int32))
+        """Return readable responses with ``correct`` (0/1), ``confidence`` (0..1) and ``n_alternatives``."""
+        missing = [name for name in ("correct", "confidence") if name not in responses.columns]
+        # Empty where nothing is right or wrong.
+        found = responses.clear() if missing else responses.filter(status="ok")
+        blank = {name: pl.lit(None, pl.Float64) for name in missing}
+        return found.with_columns(**blank, n_alternatives=pl.lit(None, pl.Int32))
 
     # scoring
     def stream(self, *names: object) -> int:

@@ -1,4 +1,4 @@
-"""The display of a benchmark: its paper, printed numbers, the board, sections of the report."""
+"""The display of a benchmark: its paper, printed numbers, the board, sections of the report. Nothing here loads Polars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from metacog_pipeline.home import Home
 if TYPE_CHECKING:
     import polars as pl
 
-    from metacog_pipeline.benchmark.declarations import Comparison
+    from metacog_pipeline.benchmark.measures import Comparison
+
+FIRST_REPLY = "_first_reply"  # behind the name of a measure: of first replies alone, without second asks
+STATUSES = ("drawn", "recomputed", "differs", "cannot")  # of an exhibit
 
 
 def numbered(**last: int) -> tuple[str, ...]:
@@ -42,30 +45,23 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Printed numbers shipped with the package, and what follows from them.
+    """Printed numbers shipped with the package, and what follows from them: functions of the bound benchmark.
 
-    ``values(benchmark)`` and ``claims(benchmark)`` return frames in the columns of ``published_values`` and
-    ``published_claims``; ``contrasts(benchmark)`` the tests between published models, of source ``published``, which are
-    among the comparisons. They may take minutes (a model is refitted): what is slow is kept in ``context.cache``.
+    They may take minutes (a model is refitted): what is slow is kept in ``home.cache``.
     """
 
-    values: Callable[[Any], pl.DataFrame]
-    claims: Callable[[Any], pl.DataFrame]
-    contrasts: Callable[[Any], Iterable[Comparison]] | None = None
-
-
-FIRST_REPLY = "_first_reply"  # behind the name of a measure: of first replies alone, without second asks
+    values: Callable[[Any], pl.DataFrame]  # in the columns of ``published_values``
+    claims: Callable[[Any], pl.DataFrame]  # in those of ``published_claims``
+    contrasts: Callable[[Any], Iterable[Comparison]] | None = None  # tests between published models
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a printed board."""
 
-    # measure, short: name on the board and above the column
     measure: str
-    short: str
-    # A measure shown, marked with ``*``, where a model lacks the first; None without a substitute
-    instead: str | None = None
+    short: str  # above the column
+    instead: str | None = None  # a measure shown, marked with ``*``, where a model lacks the first
     interval: bool = True  # whether the 95 % interval is below the value
 
     @property
@@ -80,53 +76,46 @@ class Board:
 
     # shown from left to right where any model of the section has them
     columns: tuple[Column, ...] = (Column("accuracy", "accuracy"),)
-    # alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
-    # together in one alternative are of one kind, and the first a model has counts.
+    # alternatives: the first with a value for any model of a section orders it, highest first. Measures of one alternative
+    # are of one kind: the first that a model has counts.
     order: tuple[tuple[str, ...], ...] = (("accuracy",),)
-    # legend, stands_in: explanations printed below the sections: always; where a value is marked with ``*``
-    legend: str = ""
-    stands_in: str = ""
+    legend: str = ""  # printed below the sections
+    stands_in: str = ""  # printed there where a value is marked with ``*``
     about: Mapping[str, str] = field(default_factory=dict)  # what to know about each data set
 
 
 PLAIN = Board()
 
 
-STATUSES = ("drawn", "recomputed", "differs", "cannot")
-
-
 @dataclass(frozen=True, slots=True)
 class Exhibit:
     """One entry of a paper's manifest: a figure, table, appendix analysis, prompt set, test or verdict of its text."""
 
-    # as the paper numbers it: ``"Figure 2"``, ``"Table S5"``, ``"Appendix C"``; ``"Text: ..."`` for a verdict
-    number: str
+    number: str  # as in the paper: ``"Figure 2"``, ``"Table S5"``, ``"Appendix C"``; ``"Text: ..."`` for a verdict
     title: str  # what it shows, in words of this project
-    # ``render(home)`` returns the `markupsafe.Markup` of the plot or table; None where nothing is drawn
+    # render(home) returns the `markupsafe.Markup` of the plot or table; None where nothing is drawn
     render: Callable[[Home], str] | None = None
-    # what cannot be shown or how it differs, and why; required for the status ``differs`` and ``cannot``
-    why: str = ""
-    # ``drawn``: shown again, with the study's own numbers. ``recomputed``: printed numbers are computed again from
-    # the numbers printed with them (rows of ``published_claims``). ``differs``: shown, and the printed numbers do not
-    # follow. ``cannot``: not shown. Left empty it is ``drawn`` with a ``render`` and ``cannot`` without.
+    why: str = ""  # what cannot be shown or how it differs; required for ``differs`` and ``cannot``
+    # ``drawn`` (as where it is left empty, with a ``render``): shown with the study's own numbers. ``recomputed``: computed
+    # from the numbers printed with it (``published_claims``). ``differs``: the printed numbers do not follow. ``cannot``.
     status: str = ""
-    # where the numbers come from: shipped files of ``data/published/BENCHMARK``, tables of the leaderboard
-    data: str = ""
-    query: str = ""  # the query of the study's own numbers, for ``metacog sql``; empty where a study has none
+    data: str = ""  # files of ``data/published/BENCHMARK``, tables of the leaderboard
+    query: str = ""  # the query of the study's own numbers, for ``metacog sql``
     places: tuple[str, ...] = ()  # ``place`` of its rows in ``published_claims``; by default its number
 
     def __post_init__(self) -> None:
         status = self.status or ("cannot" if self.render is None else "drawn")
         object.__setattr__(self, "status", status)
         object.__setattr__(self, "places", self.places or (self.number,))
+        wrong = ""
         if status not in STATUSES:
-            raise ValueError(f"{self.number}: status {status!r} is none of {', '.join(STATUSES)}")
-        if status in ("differs", "cannot") and not self.why:
-            raise ValueError(f"{self.number}: status {status!r} needs a reason; write it in `why`")
-        if (status == "cannot") != (self.render is None) and status != "recomputed":
-            raise ValueError(
-                f"{self.number}: status {status!r} with {'no' if self.render is None else 'a'} render"
-            )
+            wrong = f" is none of {', '.join(STATUSES)}"
+        elif status in ("differs", "cannot") and not self.why:
+            wrong = " needs a reason; write it in `why`"
+        elif (status == "cannot") != (self.render is None) and status != "recomputed":
+            wrong = f" with {'no' if self.render is None else 'a'} render"
+        if wrong:
+            raise ValueError(f"{self.number}: status {status!r}{wrong}")
 
     def claims(self, place: str) -> bool:
         """Return whether a row of ``published_claims`` with this ``place`` belongs to the entry."""
@@ -135,10 +124,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report about a benchmark: a title, and ``render(home)``, the `markupsafe.Markup` below it.
-
-    Anything else ``render`` returns is shown as text.
-    """
+    """A part of the report: ``render(home)`` returns `markupsafe.Markup`; anything else is shown as text."""
 
     title: str
     render: Callable[[Home], str]

@@ -1,9 +1,7 @@
-"""Groups of responses: what a measure is computed from.
+"""Groups of responses: one model under one condition of one data set, from which measures are computed.
 
-A group is one model under one condition of one data set: one run of it, or all (``run`` is None). Its unit of chance is the
-cluster: an item with all its runs, or items that hang together (``derive`` says which). Responses count in combinations of
-0, 1 and nothing over the benchmark's ``coded`` columns: clusters with equal counts are interchangeable, so drawing clusters
-is drawing count vectors.
+The unit of chance is the cluster: an item with all its runs, or items that hang together. Clusters with equal counts of the
+combinations of ``coded`` columns are interchangeable, so drawing clusters is drawing count vectors.
 """
 
 from __future__ import annotations
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-N_DRAWS = (
-    10_000  # resamples of a group's clusters: the ends of a 95 % interval vary by about 1 % of its width
-)
-_LARGEST = 2**63  # whole numbers have 64 bits
+# Resamples of a group's clusters: with so many the ends of a 95 % interval vary by about 1 % of its width.
+N_DRAWS = 10_000
 UNPARSABLE = "unparsable"  # status of a response whose reader failed
 
 
@@ -72,13 +68,11 @@ def counted(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) ->
 
 
 def merged(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) -> Counts:
-    """Return the combinations of ``coded`` over ``n`` clusters, equal clusters merged.
-
-    Clusters of one response each are as many patterns as there are combinations: a million of them take no matrix.
-    """
+    """Return the combinations of ``coded`` over ``n`` clusters, equal clusters merged."""
     if n < rows.height or not n:
         matrix, codes = counted(rows, coded, clusters, n)
         return Counts(resampling.merge_patterns(matrix, np.ones(n, dtype=np.int64)), codes)
+    # Clusters of one response each are as many patterns as there are combinations: a million of them take no matrix.
     matrix, codes = counted(rows, coded, np.zeros(n, dtype=np.int64), 1)
     each = np.eye(matrix.shape[1], dtype=np.int64)
     return Counts(resampling.merge_patterns(each, matrix[0]), codes)
@@ -88,7 +82,7 @@ def _combinations(values: Ints) -> tuple[Ints, Ints]:
     """Return the different rows of ``values`` in order, and which of them each row is."""
     low = values.min(axis=0)
     sizes = (values.max(axis=0) - low + 1).tolist()
-    if math.prod(sizes) >= _LARGEST:
+    if math.prod(sizes) >= 2**63:  # whole numbers have 64 bits
         found, index = np.unique(values, axis=0, return_inverse=True)
         return found, index.ravel()
     # As one number a row is sorted in a tenth of the time.
@@ -102,22 +96,18 @@ class Group:
     """One model under one condition: one run, or all (``run`` is None)."""
 
     benchmark: Benchmark[Any, Any, Any]  # bound to the study
-    # dataset, task, condition, scoring, model: what it is; ``task`` and ``scoring`` are None where the benchmark has
-    # no such thing
     dataset: str
-    task: str | None
+    task: str | None  # None where the benchmark has no tasks, as ``scoring`` below
     condition: str
     scoring: str | None
     model: str
     run: int | None
     source: str  # measured, imported or simulated: groups of different sources are never compared
-    # asked, n_failed, n_unreadable: items × runs; those without an answer; those with one that could not be read
-    asked: int
-    n_failed: int
-    n_unreadable: int
-    # rows, frame: the answered responses; all of them. Both with derived columns.
-    rows: pl.DataFrame = field(repr=False)
-    frame: pl.DataFrame = field(repr=False)
+    asked: int  # items × runs
+    n_failed: int  # those of them without an answer
+    n_unreadable: int  # those with one that could not be read
+    rows: pl.DataFrame = field(repr=False)  # the answered responses, with derived columns
+    frame: pl.DataFrame = field(repr=False)  # all of them
 
     @property
     def label(self) -> str:
@@ -171,10 +161,8 @@ class Group:
         here = pl.col(column).is_in(list(values))
         rows, frame = self.rows.filter(here), self.frame.filter(here)
         unreadable = rows.filter(pl.col("status").is_in((*self.benchmark.unreadable, UNPARSABLE))).height
-        failed = frame.height - rows.height
-        return replace(
-            self, rows=rows, frame=frame, asked=frame.height, n_failed=failed, n_unreadable=unreadable
-        )
+        counts = {"asked": frame.height, "n_failed": frame.height - rows.height, "n_unreadable": unreadable}
+        return replace(self, rows=rows, frame=frame, **counts)  # type: ignore[arg-type]
 
     def graded(self) -> tuple[Floats, Ints, Ints]:
         """Return confidence, correctness (0/1) and cluster of the rows that have both."""

@@ -34,7 +34,7 @@ class Item(BaseModel):
 
     @cached_property
     def item_hash(self) -> str:
-        """SHA-256 of `asked_and_scored_by`: an item that changed is asked again. Computed once per item."""
+        """SHA-256 of `asked_and_scored_by`: an item that changed is asked again."""
         return sha256_hex(canonical_json(self.asked_and_scored_by()))
 
     def model_copy(self, *, update: Any = None, deep: bool = False) -> Self:

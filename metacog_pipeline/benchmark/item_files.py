@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,16 @@ def step_path(home: Home, benchmark: str, step: str) -> Path:
 
 
 def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], input_digest: str) -> None:
-    """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own.
-
-    SourceError if the rows are none of ``row``, or an item has another hash each time it is asked for: whoever reads the
-    file would take each of them for changed, and ask it again.
-    """
-    schema, values = arrow_schema_of(row), _values(rows, row)
+    """Write rows with the digest of what they were made from; SourceError if they are none of ``row``."""
+    schema, as_json = arrow_schema_of(row), kept_as_json(row)
+    plain, values = {*schema.names} - as_json, list[dict[str, Any]]()
+    for each in rows:
+        if not isinstance(each, BaseModel) or not {*schema.names} <= type(each).model_fields.keys():
+            raise SourceError(
+                f"a row is a {type(each).__name__}, no {row.__name__}; return rows of {row.__name__}, as the step writes"
+            )
+        texts = {name: json_text(getattr(each, name)) for name in as_json}
+        values.append({**each.model_dump(include=plain), **texts})
     if issubclass(row, Item):
         schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
         for value, digest in zip(values, _hashes(rows, row), strict=True):
@@ -51,6 +55,22 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], inpu
     table = pa.Table.from_pylist(values, schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table.replace_schema_metadata({MARK: input_digest}), temporary, compression="zstd")
+
+
+def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:
+    """Return the hashes of items that are about to be written."""
+    try:
+        found = [each.item_hash for each in items]
+        again = [each.model_copy().item_hash for each in items[:_TRIED]]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SourceError(
+            f"{row.__name__}.asked_and_scored_by() cannot be kept as JSON ({error}); return texts, numbers, lists and "
+            "dictionaries"
+        ) from error
+    # Whoever reads the file would take each item for changed, and ask it, and pay for it, again.
+    if again != found[:_TRIED]:
+        raise SourceError(_UNSTABLE.format(row.__name__))
+    return found
 
 
 def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
@@ -72,40 +92,6 @@ def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
     return [_row(path, row, value) for part in parts for value in part]
 
 
-def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
-    """Return the items of a study, read once for each version of the file; SourceError before they are built."""
-    path = items_path(home, benchmark)
-    if not path.exists():
-        raise SourceError(f"{path}: {_NOT_BUILT}")
-    return _items(path, path.stat().st_mtime_ns, row)
-
-
-def unusable(items: Sequence[Item]) -> str | None:
-    """Return why no model can be asked these items: there are none, or two have one id; None where they can be."""
-    if not items:
-        return "no items; let the last construction step return at least one"
-    [(name, times)] = Counter(each.item_id for each in items).most_common(1)
-    said = f"{times} items have the item_id {name!r}; answers are kept by it, make it unique"
-    return said if times > 1 else None
-
-
-def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
-    """Return the digest of everything that decides how a study's items are asked and scored."""
-    load_items(home, benchmark, row)
-    path = items_path(home, benchmark)
-    return _digest(path, path.stat().st_mtime_ns, row)
-
-
-@functools.lru_cache(maxsize=16)  # every partition of a study asks the same items
-def _items(path: Path, changed: int, row: type[Item]) -> tuple[Any, ...]:
-    return tuple(read_rows(path, row))
-
-
-@functools.lru_cache(maxsize=16)
-def _digest(path: Path, changed: int, row: type[Item]) -> str:
-    return sha256_hex(canonical_json([[each.item_id, each.item_hash] for each in _items(path, changed, row)]))
-
-
 def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     noted = value.pop(HASH, None)
     said = f"{path}: {value.get('item_id', 'a row')} was changed by hand; delete the file and build the items again"
@@ -120,29 +106,33 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     raise SourceError(said)
 
 
-def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:
-    """Return the hashes of items that are about to be written."""
-    try:
-        found = [each.item_hash for each in items]
-        again = [each.model_copy().item_hash for each in items[:_TRIED]]
-    except (TypeError, ValueError, RecursionError) as error:
-        raise SourceError(
-            f"{row.__name__}.asked_and_scored_by() cannot be kept as JSON ({error}); return texts, numbers, lists and "
-            "dictionaries"
-        ) from error
-    if again != found[:_TRIED]:
-        raise SourceError(_UNSTABLE.format(row.__name__))
-    return found
+def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
+    """Return the items of a study, read once for each version of the file; SourceError before they are built."""
+    return _loaded(home, benchmark, row)[0]
 
 
-def _values(rows: Iterable[BaseModel], row: type[BaseModel]) -> list[dict[str, Any]]:
-    names, as_json = {*arrow_schema_of(row).names}, kept_as_json(row)
-    found = []
-    for each in rows:
-        if not isinstance(each, BaseModel) or not names <= type(each).model_fields.keys():
-            raise SourceError(
-                f"a row is a {type(each).__name__}, no {row.__name__}; return rows of {row.__name__}, as the step writes"
-            )
-        plain = each.model_dump(include=names - as_json)
-        found.append({**plain, **{name: json_text(getattr(each, name)) for name in as_json}})
-    return found
+def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
+    """Return the digest of everything that decides how a study's items are asked and scored."""
+    return _loaded(home, benchmark, row)[1]
+
+
+def _loaded(home: Home, benchmark: str, row: type[Item]) -> tuple[tuple[Any, ...], str]:
+    path = items_path(home, benchmark)
+    if not path.exists():
+        raise SourceError(f"{path}: {_NOT_BUILT}")
+    return _items(path, path.stat().st_mtime_ns, row)
+
+
+@functools.lru_cache(maxsize=16)  # every partition of a study asks the same items
+def _items(path: Path, changed: int, row: type[Item]) -> tuple[tuple[Any, ...], str]:
+    items = tuple(read_rows(path, row))
+    return items, sha256_hex(canonical_json([[each.item_id, each.item_hash] for each in items]))
+
+
+def unusable(items: Sequence[Item]) -> str | None:
+    """Return why no model can be asked these items: there are none, or two have one id; None where they can be."""
+    if not items:
+        return "no items; let the last construction step return at least one"
+    [(name, times)] = Counter(each.item_id for each in items).most_common(1)
+    said = f"{times} items have the item_id {name!r}; answers are kept by it, make it unique"
+    return said if times > 1 else None

@@ -1,22 +1,18 @@
-"""What a measure declares: what it is, how it is computed, and which responses it rests on.
-
-`Measure.rests_on` names them once: how many answers and items a number rests on, whether these are enough for its interval,
-and what ``metacog show`` prints of them all follow from that.
-"""
+"""What is measured and compared: declarations of numbers, of families of tests, and of the questions they answer."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.stats.estimate import Estimate
 
-#: Columns and their values, None for any value: what holds of every response that something rests on. A column of lists
+#: What holds of every response that a number rests on: columns and their values, None for any value. A column of lists
 #: holds one of the values.
 Where = tuple[tuple[str, tuple[Any, ...] | None], ...]
 
@@ -34,14 +30,16 @@ def holds(where: Where, schema: Mapping[str, Any]) -> pl.Expr:
 
 
 def _one_holds(name: str, values: tuple[Any, ...] | None, schema: Mapping[str, Any]) -> pl.Expr:
+    column, kind = pl.col(name), schema.get(name)
     if values is None:
-        known = pl.col(name).is_not_null()
-        return known & pl.col(name).is_not_nan() if schema.get(name) in (pl.Float32, pl.Float64) else known
-    if isinstance(schema.get(name), pl.List):
-        return pl.any_horizontal(pl.col(name).list.contains(value) for value in values).fill_null(False)
-    return pl.col(name).is_in(list(values)).fill_null(False)
+        known = column.is_not_null()
+        return known & column.is_not_nan() if kind in (pl.Float32, pl.Float64) else known
+    if isinstance(kind, pl.List):
+        return pl.any_horizontal(column.list.contains(value) for value in values).fill_null(False)
+    return column.is_in(list(values)).fill_null(False)
 
 
+# --- numbers ----------------------------------------------------------------------------------------------------------
 class Unit(enum.StrEnum):
     """Units of measures."""
 
@@ -55,13 +53,8 @@ class Unit(enum.StrEnum):
     RATING = "rating"
 
 
-def always(condition: str) -> bool:
-    """Hold for every condition."""
-    return True
-
-
 class HitRate(NamedTuple):
-    """What belongs to a rate that saying yes more often raises: names of its false alarms, d' and criterion."""
+    """The measures without which a rate that saying yes more often raises must not be read."""
 
     false_alarms: str
     d_prime: str
@@ -72,40 +65,29 @@ class HitRate(NamedTuple):
 class Measure:
     """A definition of a number."""
 
-    # name, label: on the tables; short, above a column
     name: str
-    label: str
-    # group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
+    label: str  # short, above a column
+    # group → estimate; None where the group has nothing it is about, and for a measure of a `MeasureSet`
     compute: Callable[[Group], Estimate | None] | None = None
-    # unit, range: the range is held by a check: a value outside is an error of the program
     unit: Unit = Unit.SHARE
-    range: tuple[float | None, float | None] = (0.0, 1.0)
-    higher_is_better: bool | None = True  # none where neither end is better
+    range: tuple[float | None, float | None] = (0.0, 1.0)  # a value outside is an error of the program
+    higher_is_better: bool | None = True  # None where neither end is better
     headline: bool = False  # the one number of the benchmark that stands beside those of others
-    # paper, words: place in the paper; the definition in one or two sentences
-    paper: str = ""
-    words: str = ""
-    conditions: Callable[[str], bool] = always  # under which it is computed
-    # A column of the responses that counts what else must be answered (0/1), and where: (column, words)
+    paper: str = ""  # place in the paper
+    words: str = ""  # the definition in one or two sentences
+    conditions: Callable[[str], bool] = lambda condition: True  # under which it is computed
+    # a column of the responses that counts what else must be answered (0/1), and where: (column, words)
     needs: tuple[str, str] | None = None
-    # what it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
-    # and completeness and coverage are those of the part
-    part: str | None = None
-    # the responses it is about where those are not all of the group, as (column, its values); what is asked, answered
-    # and readable is counted among them
+    # the responses it is about where those are not all of the group, as (column, its values): what is asked, answered and
+    # readable is counted among them
     only: tuple[str, tuple[str, ...]] | None = None
-    # what holds of the answers its value rests on, where those are not all it is about: columns and their values.
-    # Where it is left out, what `compute` says of itself (a `share` knows which it is of).
+    # the answers its value rests on where those are not all it is about; by default what ``compute`` says of itself
     rests_on: Where = ()
-    # whether these are columns of the harmonised answers (`Benchmark.harmonise`) instead of the responses
-    shared: bool = False
+    shared: bool = False  # whether these are columns of the harmonised answers (`Benchmark.harmonise`)
     right: str = "correct"  # the column that says which answers are right
-    # whether an incomplete group has no value of it unless the study allows; counts of what happened have one
-    withheld: bool = True
-    # the measures without which it must not be read, where saying yes more often raises it
+    withheld: bool = True  # whether an incomplete group has no value of it unless the study allows
     hit_rate: HitRate | None = None
-    # by what a reply is scored under a condition, where that is not alike under all: ``{"json": "fields"}``. Columns
-    # of different bases are never compared.
+    # scoring rule by condition, where it is not alike under all: {"json": "fields"}; columns of two are never compared
     bases: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -117,11 +99,106 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class MeasureSet:
-    """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers.
-
-    ``compute(benchmark, groups)`` returns one mapping of names to estimates per group, in the order of the groups; a
-    name it leaves out has no row. By run it gets one partition at a time, pooled all models.
-    """
+    """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers."""
 
     measures: tuple[Measure, ...]
+    # compute(benchmark, groups) returns one mapping of names to estimates per group, in their order; a name it leaves out
+    # has no row. By run it gets one partition at a time, pooled all models
     compute: Callable[[Any, Sequence[Group]], Sequence[Mapping[str, Estimate]]]
+
+
+# --- tests ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One result of a test of a against b. Empty where there is no number; ``status`` says why."""
+
+    family: str
+    measure: str
+    a: str | None = None
+    b: str | None = None
+    dataset: str | None = None
+    task: str | None = None
+    condition: str | None = None
+    scoring: str | None = None
+    model: str | None = None
+    source: str | None = None
+    value: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    low_adjusted: float | None = None
+    high_adjusted: float | None = None
+    statistic: float | None = None
+    df1: float | None = None
+    df2: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    effect_size: float | None = None
+    verdict: str | None = None
+    n: int = 0
+    note: str | None = None
+    status: str = "ok"
+    # filled by the pipeline: size of the family, whether it answers a `Question` and which one of the verdict, whether its
+    # interval rests on too few answers, and how many items a model it names was asked and did not answer
+    n_tests: int = 0
+    primary: bool = False
+    question: str | None = None
+    low_n: bool | None = None
+    n_left_out: int | None = None
+
+
+def lost_items(first: int, second: int, shared: int) -> str | None:
+    """Return how many items of either side the other has no answer to; None where both answered the same."""
+    if first == second == shared:
+        return None
+    return f"left out: {first - shared} items of a, {second - shared} of b that the other did not answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to a benchmark's answers, and the one test that answers it."""
+
+    asks: str
+    primary: tuple[str, str]  # family and measure of the test
+    secondary: tuple[
+        str, ...
+    ] = ()  # families that ask it in another way, besides other measures of the primary one
+    unit: Literal["items", "models"] = (
+        "items"  # counted by n of the test: too few leave a verdict out (`stats.exact`)
+    )
+    # the question of the study's verdict that it answers (`leaderboard.verdict.QUESTIONS`)
+    verdict: Literal["knows", "calibrated", "unanswerable", "judgement"] | None = None
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Every family that bears on it, the primary one first."""
+        return (self.primary[0], *self.secondary)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A definition of a family of tests over all groups, which are pooled over runs."""
+
+    family: str  # rows of ``compute`` may carry another: a second test of the same pairs
+    # compute(benchmark, groups) yields rows without ``p_adjusted`` and ``verdict``, unless it corrects by itself
+    compute: Callable[..., Iterable[Comparison]]
+    # over the rows that are equal in ``within``; None leaves rows as they are, a family without any ``p_adjusted`` by Holm
+    correction: Literal["holm", "bonferroni"] | None = "holm"
+    within: tuple[str, ...] = ("family", "measure")
+    paper: str = ""  # place in the paper
+    words: str = ""  # what is tested, in one sentence
+    unit: Literal["items", "models"] = "items"  # as in `Question`
+    # whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and
+    # is in no row has one with the reason
+    between_models: bool = False
+    under: tuple[str, ...] = ()
+    # whether a row rests on the models a and b alone: compute(benchmark, groups, pairs) yields the rows of these pairs,
+    # whose results are kept, so that another model costs its own pairs only
+    pairs: bool = False
+    by_model: bool = False  # whether a row rests on its ``model`` alone: results are kept by model
+    rope: Mapping[str, float] = field(
+        default_factory=dict
+    )  # half widths of practical equivalence, by measure
+    version: str = "1"  # raised when the same responses would give other rows
+    # columns, as (measure, condition), that rows compare: a class that compares columns of two bases cannot be declared
+    compares: tuple[tuple[str, str], ...] = ()

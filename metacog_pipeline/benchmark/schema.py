@@ -15,13 +15,10 @@ import pyarrow as pa
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-#: 0, 1 or nothing: what is counted of a response.
-Flag = Annotated[int | None, pl.Int8]
-#: A small whole number or nothing.
-Small = Annotated[int | None, pl.Int32]
-
-
+Flag = Annotated[int | None, pl.Int8]  # 0, 1 or nothing: what is counted of a response
+Small = Annotated[int | None, pl.Int32]  # a small whole number or nothing
 FROM_FILE = "from a file"  # validation context of rows that are read back
+_ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,9 +55,6 @@ def json_text(value: Any) -> str:
         return sorted(part) if isinstance(part, frozenset) else dataclasses.asdict(part)
 
     return json.dumps(value, default=plain)
-
-
-_ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 def schema_of(row: type[Any]) -> pl.Schema:
@@ -109,13 +103,13 @@ def _arrow(row: type[Any], name: str, hint: Any) -> pa.DataType:
     origin, inside = typing.get_origin(plain), typing.get_args(plain)
     if origin is typing.Literal:
         plain = type(inside[0])
-    if origin is dict:
-        return pa.map_(*(_arrow(row, name, each) for each in inside))
     if origin in (tuple, list):
         pair = typing.get_args(inside[0])
-        if typing.get_origin(inside[0]) is tuple and len(pair) == 2 and Ellipsis not in pair:
-            return pa.map_(*(_arrow(row, name, each) for each in pair))
-        return pa.list_(_arrow(row, name, inside[0]))
+        if typing.get_origin(inside[0]) is not tuple or len(pair) != 2 or Ellipsis in pair:
+            return pa.list_(_arrow(row, name, inside[0]))
+        origin, inside = dict, pair  # a map, as a frozen model can hold it
+    if origin is dict:
+        return pa.map_(*(_arrow(row, name, each) for each in inside))
     if isinstance(plain, type) and issubclass(plain, BaseModel):
         return pa.struct(list(arrow_schema_of(plain)))
     if plain not in _ARROW:

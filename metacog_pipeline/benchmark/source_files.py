@@ -17,7 +17,7 @@ from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files, re
 if TYPE_CHECKING:
     import httpx
 
-    from metacog_pipeline.benchmark.declarations import Source
+    from metacog_pipeline.benchmark.contract import Source
 
 SourceT = TypeVar("SourceT")
 KeptT = TypeVar("KeptT")
@@ -121,7 +121,7 @@ class PinnedFile:
     @property
     def declared(self) -> Source:
         """The source as the contract has it."""
-        from metacog_pipeline.benchmark.declarations import Source  # loads Polars; settings are read without
+        from metacog_pipeline.benchmark.contract import Source  # loads Polars; settings are read without
 
         return Source(self.name, (self.url,), self.licence, self.fetch, self.kept_digest)
 

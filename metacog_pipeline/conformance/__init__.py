@@ -1,13 +1,7 @@
 """What holds everybody's benchmark to the contract: `check_benchmark`, for ours and for those of other packages.
 
-``case`` makes a small study of a benchmark and runs it with simulated respondents; ``checks`` are the rules of the contract
-and ``gate`` those of a valid instrument, one function each, whose failure says what to do. In a test of your package::
-
-    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-    def test_it_fulfils_the_contract(check, tried):  # tried: a fixture that returns try_benchmark(MyBenchmark, folder)
-        check(tried)
-
-or all at once: ``check_benchmark(MyBenchmark, folder)``.
+``checks`` are the rules of the contract and ``gate`` those of a valid instrument, one function each. A failure says what
+to do. For tests of single rules call ``check(try_benchmark(MyBenchmark, folder))`` for each of `CHECKS`.
 """
 
 from __future__ import annotations
@@ -28,8 +22,7 @@ def check_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, A
     """Hold the class that an entry point of ``metacog.benchmarks`` names to every rule of the contract and of the gate.
 
     A small study is written and run in ``folder``, which is empty; ``settings`` are keys of its table there, its
-    ``trial_settings`` where none are given. Raises an ExceptionGroup of one `Broken` per rule that does not hold, each
-    saying what to do.
+    ``trial_settings`` where none are given. Raises an ExceptionGroup of one `Broken` per rule that does not hold.
     """
     broken: list[Exception] = [Broken(each) for each in faults_of(benchmark)]
     if not broken:

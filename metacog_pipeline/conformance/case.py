@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +14,10 @@ import polars as pl
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Benchmark, Item, Respondent, Scored
+from metacog_pipeline.benchmark.contract import Benchmark, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
@@ -39,15 +34,7 @@ from metacog_pipeline.transcripts.lines import encode_logprobs
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: different enough to be compared
 ENDS = ("low", "high")  # of a ladder
 SEED = 1
-_OURS = __name__.partition(".")[0]
-SOME_ITEMS = 3  # of those looked at one by one
-_ELSEWHERE = """
-import importlib, json, sys
-path, place, name, items = json.loads(sys.argv[1])
-sys.path[:0] = path
-item = getattr(importlib.import_module(place), name).model_validate_json
-print(json.dumps([json.dumps(item(each).asked_and_scored_by(), sort_keys=True) for each in items]))
-"""
+READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 
 
 class Broken(AssertionError):
@@ -69,12 +56,11 @@ def held(what: str, to_do: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tried:
-    """A benchmark bound to a small study whose two simulated respondents have answered."""
+    """A benchmark bound to a small study whose simulated respondents have answered."""
 
     benchmark: Benchmark[Any, Any, Any]
-    calls: tuple[int, int]  # of the first session and of a second one, in which nothing is left to ask
     settings: Mapping[str, Any]  # the keys of its table
-    given: Mapping[str, pl.DataFrame] | None = None  # answers that no session has kept
+    transcripts: Mapping[str, pl.DataFrame]  # the answers of each respondent
 
     @property
     def name(self) -> str:
@@ -85,18 +71,6 @@ class Tried:
     def study(self) -> Study:
         """The study."""
         return self.benchmark.context.study
-
-    @cached_property
-    def partitions(self) -> list[Partition]:
-        """Model × run of the study."""
-        return tasks.partitions(self.benchmark)
-
-    @cached_property
-    def transcripts(self) -> Mapping[str, pl.DataFrame]:
-        """The answers of each respondent."""
-        if self.given is not None:
-            return self.given
-        return {each.spec.name: files.current_transcripts(self.benchmark, each) for each in self.partitions}
 
     def read(
         self, answers: Mapping[str, pl.DataFrame], under: Sequence[str] | None = None, items: Sequence[str] | None = None
@@ -114,12 +88,14 @@ class Tried:
 
     @cached_property
     def responses(self) -> pl.DataFrame:
-        """The responses of all respondents; Broken where the reader has failed at any of them."""
+        """The responses of all respondents; Broken where prompt, observer and reader do not fit each other."""
         found = self.read(self.transcripts)
-        failed = found.filter(pl.col("status") == FAILED_READING)
-        if failed.height:
-            said = f"{failed.height} of {found.height} replies of its own observer are not read"
-            raise Broken(f"{self.name}.parse: {said}: {failed['reason'][0]}")
+        unread = found.filter(pl.col("status") != "ok")
+        failed = unread.filter(status=FAILED_READING)
+        if failed.height or unread.height > (1 - READABLE) * found.height:
+            why = [*failed["reason"], *unread["reason"]][0]
+            said = f"{unread.height} of {found.height} replies of its own observer are not read"
+            raise Broken(f"{self.name}.parse: {said}: {why}; let observer() answer as asked")
         return found
 
     @cached_property
@@ -137,9 +113,11 @@ class Tried:
     @cached_property
     def groups(self) -> list[Group]:
         """Groups pooled over runs."""
-        scored = self.scored
-        with held(f"{self.name}: to group its responses", "keep the columns every response has as they are"):
-            return groups_of(self.benchmark, scored, by_run=False)
+        return self.grouped(self.scored)
+
+    def grouped(self, scored: pl.DataFrame) -> list[Group]:
+        """Return the groups of scored responses, pooled over runs."""
+        return groups_of(self.benchmark, scored, by_run=False)
 
     @cached_property
     def estimates(self) -> pl.DataFrame:
@@ -151,13 +129,11 @@ class Tried:
     @cached_property
     def comparisons(self) -> pl.DataFrame:
         """Every test."""
-        groups = self.groups
-        with held(f"{self.name}.contrasts", "yield Comparisons"):
-            return comparisons(self.benchmark, groups)
+        return comparisons(self.benchmark, self.groups)
 
-    @cached_property
+    @property
     def everything(self) -> Scored:
-        """What a benchmark's own tables are made from."""
+        """The input of a benchmark's own tables."""
         return Scored(self.scored, self.groups, None, self.estimates)
 
     @cached_property
@@ -168,153 +144,34 @@ class Tried:
         for place, ladder in enumerate(self.benchmark.ladders):
             for end, value in zip(ENDS, (ladder.low, ladder.high), strict=True):
                 found[f"{end}-{place}"] = {**ladder.others, ladder.parameter: value, "seed": 1}
-        study = small_study(type(self.benchmark), self.study.path.parent / "gate", settings, found)
-        bound = _built(type(self.benchmark), study)
-        return Tried(bound, (0, 0), settings, {spec.name: _answers(bound, spec) for spec in study.models})
+        folder, cls = self.study.path.parent / "gate", type(self.benchmark)
+        return _tried(small_study(cls, folder, settings, found), cls, settings)
 
 
-def asked_elsewhere(item: type[Item], items: Sequence[Item]) -> list[str]:
-    """Return by what ``items`` are asked and scored, as JSON, in a process of its own with another seed of hash()."""
-    given = [sys.path, item.__module__, item.__qualname__, [each.model_dump_json() for each in items]]
-    done = subprocess.run(
-        [sys.executable, "-c", _ELSEWHERE, json.dumps(given)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONHASHSEED": "7"},
-    )  # fmt: skip
-    if done.returncode:
-        said = done.stderr.strip()[-300:]
-        raise Broken(f"{item.__module__} cannot be imported alone, or its Item cannot be read there: {said}")
-    found: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:
+    """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer.
 
-
-def faults_of(benchmark: Any) -> list[str]:
-    """Return what keeps a class from being tried at all, and which other package has its name."""
-    if found := faults(benchmark):
-        return found
-    own = {each.__module__.partition(".")[0] for each in benchmark.__mro__}
-    if benchmark.__module__.partition(".")[0] != _OURS:
-        own.discard(_OURS)
-    owners = (each.module.partition(".")[0] for each in registry.entries().get(benchmark.name, ()))
-    said = (
-        f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of {{}} has that name; choose another"
-    )
-    return [said.format(owner) for owner in owners if owner not in own]
-
-
-def try_benchmark(
-    benchmark: type[Any],
-    folder: Path,
-    settings: Mapping[str, Any] | None = None,
-    respondents: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Tried:
-    """Make a small study of ``benchmark`` in ``folder``, build its items and have simulated respondents answer.
-
-    ``respondents`` are their parameters by name: two that differ in accuracy where none are given. Raises `Broken` where
-    that much cannot be done.
+    Raises `Broken` where that much cannot be done.
     """
     if found := faults_of(benchmark):
         raise Broken("; ".join(found))
     name = benchmark.__name__
     with held(f"{name}.trial_settings", "let it hold keys of Settings with values they take"):
         keys = dict(benchmark.trial_settings if settings is None else settings)
-        study = small_study(benchmark, folder, keys, respondents)
-    bound = _built(benchmark, study)
-    _answers(bound, study.models[0], 1)  # a fault is reported before a session is begun
-    with held(
-        f"{name}: to ask its observer", "let observer() return the text of an answer for every request"
-    ):
-        first = sum(_ask(bound, each) for each in tasks.partitions(bound))
-        again = sum(_ask(bound, each) for each in tasks.partitions(bound))
-    return Tried(bound, (first, again), keys)
+        study = small_study(benchmark, folder, keys)
+    return _tried(study, benchmark, keys)
 
 
-def _built(benchmark: type[Any], study: Study) -> Benchmark[Any, Any, Any]:
-    """Return the benchmark bound to a study, with its items."""
-    name = benchmark.__name__
-    study.prepare()
-    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
-        bound: Benchmark[Any, Any, Any] = benchmark.of(study)
-    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
-        construction.build(bound)
-        items = bound.items
-    if (why := unusable(items)) is not None:
-        raise Broken(f"{name}: {why}")
-    return bound
-
-
-def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec, most: int | None = None) -> pl.DataFrame:
-    """Return the calls of a simulated respondent, in the columns of transcripts that are read, without a session.
-
-    ``most`` is how many items of each condition are asked, None for all.
-    """
-    name, rows = type(benchmark).__name__, list[tuple[str | None, ...]]()
-    with held(
-        f"{name}.conditions()", "return a Condition for each arm, whose items are some of those it is given"
-    ):
-        arms = tasks.asked(benchmark, spec)
-    if not arms:
-        raise Broken(f"{name}: no condition; return at least one from conditions()")
-    with held(f"{name}.observer()", "return what answers a request"):
-        chat = _Recorder(spec, name=name, respond=benchmark.observer(spec.observer))
-
-    async def ask() -> None:
-        for condition, items in arms:
-            for item in items[:most]:
-                start = len(chat.requests)
-                await benchmark.ask(item, condition, chat)
-                for request, said in zip(chat.requests[start:], chat.answers[start:], strict=True):
-                    kept = said.status.value, said.text, encode_logprobs(said.logprobs)
-                    rows.append((item.item_id, condition, request.step, *kept))
-
-    with held(f"{name}.ask", "make its calls after any answer"):
-        asyncio.run(ask())
-    names = ("item_id", "condition", "step", "status", "text", "logprobs_json")
-    found = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-    absent = {name: pl.lit(None, pl.String) for name in CALL_COLUMNS if name not in names}
-    more = {"started_at": pl.int_range(pl.len()), "mode": pl.lit(chat.mode), "answer_id": pl.lit("")}
-    return found.with_columns(**{**absent, **more})
-
-
-@dataclass
-class _Recorder:
-    """A `contract.Chat` that records every call; each is answered by a simulated respondent, or alike."""
-
-    spec: ModelSpec
-    mode: str = "text"
-    name: str = ""  # of the benchmark, for messages
-    respond: Respondent | None = None
-    requests: list[ChatRequest] = field(default_factory=list)
-    answers: list[Completion] = field(default_factory=list)
-
-    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
-        sampling = sampling_for(self.spec, Profile(self.mode), SEED, how)  # type: ignore[arg-type]
-        self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
-        said = "42" if self.respond is None else self._said(self.respond)
-        whole = Completion(Status.OK, said) if isinstance(said, str) else said
-        self.answers.append(whole)
-        return Answer(whole.status, whole.text, whole.logprobs)
-
-    def _said(self, respond: Respondent) -> str | Completion:
-        with held(f"{self.name}: its observer", "let it answer every request about its items"):
-            said: Any = respond(self.requests[-1])
-        if not isinstance(said, str | Completion):
-            shown = one_line(f"{said!r} ({type(said).__name__})", 120)
-            raise Broken(f"{self.name}: its observer returns {shown}; return a text")
-        return said
-
-
-def rehearsed(benchmark: Any, item: Item, condition: str, spec: ModelSpec) -> list[ChatRequest]:
-    """Return the calls one item takes under a condition."""
-    chat = _Recorder(spec)
-    asyncio.run(benchmark.ask(item, condition, chat))
-    return chat.requests
-
-
-def rehearsed_task(task: Any, spec: ModelSpec) -> list[ChatRequest]:
-    """Return the calls one task takes."""
-    chat = _Recorder(spec)
-    asyncio.run(task.run(chat, "text"))
-    return chat.requests
+def faults_of(benchmark: Any) -> list[str]:
+    """Return what keeps a class from being tried at all, and which other package has its name."""
+    if found := faults(benchmark):
+        return found
+    first, *bases = (each.__module__.partition(".")[0] for each in benchmark.__mro__)
+    # Every class derives from ours; only a class of ours may have the name of one of ours.
+    own = {first, *(each for each in bases if registry.is_strange(each))}
+    owners = (each.module.partition(".")[0] for each in registry.entries().get(benchmark.name, ()))
+    said = f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of"
+    return [f"{said} {owner} has that name; choose another" for owner in owners if owner not in own]
 
 
 def small_study(
@@ -324,29 +181,88 @@ def small_study(
     respondents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Study:
     """Return a study of one benchmark and simulated respondents, one run each; its home is below ``folder``."""
-    accuracies = enumerate(RESPONDENTS.items(), 1)
-    usual = {name: {"accuracy": accuracy, "seed": place} for place, (name, accuracy) in accuracies}
-    specs = [
-        {"name": name, "provider": "simulated", "family": name, "observer": parameters}
-        for name, parameters in (respondents or usual).items()
-    ]
+    if respondents is None:
+        usual = enumerate(RESPONDENTS.items(), 1)
+        respondents = {name: {"accuracy": accuracy, "seed": seed} for seed, (name, accuracy) in usual}
     # Not through the registry: a class is checked before its package is installed.
     about = {
         "study": StudySection(name="conformance", home="home", seed=SEED),
-        "models": specs,
+        "models": [
+            {"name": name, "provider": "simulated", "family": name, "observer": parameters}
+            for name, parameters in respondents.items()
+        ],
         "benchmarks": {benchmark.name: benchmark.Settings.model_validate(dict(settings))},
         "path": folder / "study.toml",
     }
     return Study.model_validate(about)
 
 
-def _ask(benchmark: Benchmark[Any, Any, Any], partition: Partition) -> int:
-    """Ask what a partition lacks; return the calls that took."""
-    done = query_partition(
-        partition,
-        tasks.tasks(benchmark, partition.spec),
-        benchmark.modes(partition.spec),
-        fingerprint=tasks.fingerprint(benchmark, partition),
-        respond=benchmark.observer(partition.spec.observer),
-    )
-    return done.tally.calls
+def _tried(study: Study, benchmark: type[Any], settings: Mapping[str, Any]) -> Tried:
+    """Build the items of a study and have its respondents answer."""
+    name = benchmark.__name__
+    study.prepare()
+    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
+        bound: Benchmark[Any, Any, Any] = benchmark.of(study)
+    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
+        construction.build(bound)
+        why = unusable(bound.items)
+    if why is not None:
+        raise Broken(f"{name}: {why}")
+    return Tried(bound, settings, {spec.name: _answers(bound, spec) for spec in study.models})
+
+
+def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFrame:
+    """Return the calls of a simulated respondent in the columns of transcripts, without a session."""
+    name, rows = type(benchmark).__name__, list[dict[str, Any]]()
+    to_do = "return a Condition for each arm, whose items are some of those it is given"
+    with held(f"{name}.conditions()", to_do):
+        arms = tasks.asked(benchmark, spec)
+    if not arms:
+        raise Broken(f"{name}: no condition; return at least one from conditions()")
+    with held(f"{name}.observer()", "return what answers a request"):
+        respond = benchmark.observer(spec.observer)
+
+    def said(request: ChatRequest) -> Completion:
+        with held(f"{name}: its observer", "let it answer every request about its items"):
+            found: Any = respond(request)
+        if isinstance(found, Completion):
+            return found
+        if not isinstance(found, str):
+            shown = one_line(f"{found!r} ({type(found).__name__})", 120)
+            raise Broken(f"{name}: its observer returns {shown}; return a text")
+        return Completion(Status.OK, found)
+
+    async def ask() -> None:
+        for condition, item in ((condition, item) for condition, items in arms for item in items):
+            chat = Recorder(spec, said)
+            await benchmark.ask(item, condition, chat)
+            for request, found in zip(chat.requests, chat.answers, strict=True):
+                about = {"item_id": item.item_id, "condition": condition, "step": request.step}
+                logprobs = encode_logprobs(found.logprobs)
+                rows.append(
+                    {**about, "status": found.status.value, "text": found.text, "logprobs_json": logprobs}
+                )
+
+    with held(f"{name}.ask", "make its calls after any answer"):
+        asyncio.run(ask())
+    answers = pl.DataFrame(rows, schema=dict.fromkeys(CALL_COLUMNS, pl.String))
+    more = {"started_at": pl.int_range(pl.len()), "mode": pl.lit(Recorder.mode), "answer_id": pl.lit("")}
+    return answers.with_columns(**more)
+
+
+@dataclass
+class Recorder:
+    """A `contract.Chat` that records every call and its answer: by default a number."""
+
+    spec: ModelSpec
+    respond: Callable[[ChatRequest], Completion] = lambda request: Completion(Status.OK, "42")
+    mode: str = "text"
+    requests: list[ChatRequest] = field(default_factory=list)
+    answers: list[Completion] = field(default_factory=list)
+
+    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
+        """Return the answer to one call."""
+        sampling = sampling_for(self.spec, Profile(self.mode), SEED, how)  # type: ignore[arg-type]
+        self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
+        self.answers.append(said := self.respond(self.requests[-1]))
+        return Answer(said.status, said.text, said.logprobs)

@@ -1,26 +1,26 @@
 """The validity gate: whether an instrument measures what it is called, on its items and on simulated respondents.
 
-No test of a formula sees these faults: an instrument that is passed without reading the question, respondents that differ
-in a trait and come out in the wrong order, one content with two scores, a model that leaves a test without a row, a rate
-that anybody raises by saying yes. Each rule yields a `Red` per instrument that fails it.
+No test of a formula sees these faults. Each rule yields a `Red` per instrument that fails it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
+from copy import copy
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.benchmark import policies
-from metacog_pipeline.benchmark.contract import Unit
-from metacog_pipeline.conformance.case import ENDS, Tried, rehearsed_task
+from metacog_pipeline.benchmark.contract import Measure, Unit
+from metacog_pipeline.benchmark.policies import Verdict, verdicts
+from metacog_pipeline.conformance.case import ENDS, Recorder, Tried
 from metacog_pipeline.conformance.checks import checks_of
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
-from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of, measures_of, narrowed
+from metacog_pipeline.scoring.estimates import COVERAGE, estimates, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
 
 WHOLE = 0.95  # a rate that one fixed reply lifts to this says nothing
@@ -39,63 +39,62 @@ class Red(NamedTuple):
 
 def reds(tried: Tried) -> list[Red]:
     """Return what fails, by rule and instrument."""
-    return [red for check in CHECKS for red in check.rule(tried)]  # type: ignore[attr-defined]
+    return [red for check in CHECKS for red in check.__wrapped__(tried)]  # type: ignore[attr-defined]
 
 
 def no_policy_passes_that_does_not_read_the_question(tried: Tried) -> Iterator[Red]:
     """Options, positions, challenges or another item's question alone give no more than chance."""
-    rule, found = BLIND, defaultdict(list)
     probes = [*tried.gate.benchmark.probes()]
     if not probes:
-        yield Red(rule, "probes", "probes() returns nothing; return a Probe for each scored choice")
-    for each in policies.verdicts(probes):
+        yield Red(BLIND, "probes", "probes() returns nothing; return a Probe for each scored choice")
+    won: dict[str, list[Verdict]] = defaultdict(list)
+    for each in verdicts(probes):
         if each.wins:
-            found[each.instrument].append(f"{each.policy} gets {each.value:.2f} of {each.n} items")
-            end = f"; chance is {each.chance:.2f}, up to {each.high:.2f}"
-    for instrument, won in found.items():
-        yield Red(rule, instrument, f"{', '.join(won)}{end}")
+            won[each.instrument].append(each)
+    for instrument, found in won.items():
+        said = ", ".join(f"{each.policy} gets {each.value:.2f} of {each.n} items" for each in found)
+        yield Red(BLIND, instrument, f"{said}; chance is {found[-1].chance:.2f}, up to {found[-1].high:.2f}")
 
 
 def known_observers_are_in_order(tried: Tried) -> Iterator[Red]:
     """Respondents that differ in one trait are ordered by the measure that claims it, and by its tests."""
     rule, gate = "known observers", tried.gate
-    signs = {each.name: -1 if each.higher_is_better is False else 1 for each in measures_of(gate.benchmark)}
+    measures = {each.name: each for each in measures_of(gate.benchmark)}
     claimed = {ladder.measure for ladder in gate.benchmark.ladders}
-    for each in measures_of(gate.benchmark):
+    for each in measures.values():
         if each.headline and each.name not in claimed:
             yield Red(rule, each.name, "no Ladder has it; name the trait it claims to measure")
-    narrow = narrowed(gate.benchmark, claimed)
-    values = estimates(narrow, groups_of(narrow, gate.scored, by_run=False))
+    values, key = (
+        estimates(narrowed(gate.benchmark, claimed), gate.groups),
+        ["dataset", "condition", "scoring"],
+    )
     for place, ladder in enumerate(gate.benchmark.ladders):
         low, high = (f"{end}-{place}" for end in ENDS)
-        wrong, known, sign = [], 0, signs.get(ladder.measure, 1)
-        own = values.filter(pl.col("estimate").is_not_null(), measure=ladder.measure)
-        for group in gate.groups:
-            if group.model != low or (ladder.conditions and group.condition not in ladder.conditions):
-                continue
-            here = own.filter(dataset=group.dataset, condition=group.label)
-            ends = {row["model"]: row["estimate"] for row in here.iter_rows(named=True)}
-            if low in ends and high in ends:
-                known += 1
-                if sign * (ends[high] - ends[low]) <= 0:
-                    wrong.append(f"{ends[low]:.3f} and {ends[high]:.3f} under {group.label}")
-        both = [group for group in gate.groups if group.model in (low, high)]
-        answering = {one for one, of in (each.primary for each in narrow.questions) if of == ladder.measure}
-        bearing = (each for each in gate.benchmark.contrasts if each.family in answering)
-        narrow.contrasts = tuple(bearing)  # type: ignore[misc]
-        wrong += _contrary(comparisons(narrow, both), ladder.measure, sign, low, high)
-        pair = f"{ladder.parameter} {ladder.low} and {ladder.high}"
-        if wrong or not known:
+        better = getattr(measures.get(ladder.measure), "higher_is_better", None)
+        sign = -1 if better is False else 1
+        arms = ladder.conditions
+        labels = {each.label for each in gate.groups if not arms or each.condition in arms}
+        known = pl.col("estimate").is_not_null() & pl.col("condition").is_in(labels)
+        own = values.filter(known, measure=ladder.measure)
+        both = own.filter(model=low).join(own.filter(model=high), on=key, suffix="_high", nulls_equal=True)
+        pairs = both.select("condition", "estimate", "estimate_high").sort("condition").rows()
+        wrong = [f"{a:.3f} and {b:.3f} under {label}" for label, a, b in pairs if sign * (b - a) <= 0]
+        wrong += _contrary_tests(gate, ladder.measure, sign, low, high)
+        if wrong or not pairs:
+            pair = f"{ladder.parameter} {ladder.low} and {ladder.high}"
             yield Red(rule, ladder.measure, f"{pair} give {'; '.join(wrong) or 'no value'}")
 
 
-def _contrary(tests: pl.DataFrame, measure: str, sign: int, low: str, high: str) -> Iterator[str]:
-    """Yield significant tests that put ``low`` above ``high``."""
-    for row in tests.filter(measure=measure, verdict="significant").iter_rows(named=True):
-        if {row["a"], row["b"]} == {low, high} and row["value"] is not None:
-            ahead = sign * row["value"] > 0
-            if ahead == (row["a"] == low):
-                yield f"a significant test of {row['family']} the other way round"
+def _contrary_tests(gate: Tried, measure: str, sign: int, low: str, high: str) -> Iterator[str]:
+    """Yield the families that answer a question by a significant test with ``low`` above ``high``."""
+    narrow = copy(gate.benchmark)
+    answering = {family for family, of in (each.primary for each in narrow.questions) if of == measure}
+    narrow.contrasts = tuple(each for each in narrow.contrasts if each.family in answering)  # type: ignore[misc]
+    tests = comparisons(narrow, [group for group in gate.groups if group.model in (low, high)])
+    told = tests.filter(pl.col("value").is_not_null(), measure=measure, verdict="significant")
+    for family, a, b, value in told.select("family", "a", "b", "value").iter_rows():
+        if (a, b) == ((low, high) if sign * value > 0 else (high, low)):
+            yield f"a significant test of {family} the other way round"
 
 
 def words_of_a_board_agree(tried: Tried) -> Iterator[Red]:
@@ -104,31 +103,22 @@ def words_of_a_board_agree(tried: Tried) -> Iterator[Red]:
     said: dict[tuple[Any, ...], tuple[str, str]] = {}
     tests = tried.comparisons.filter(pl.col("verdict").is_in(["significant", "negligible"]))
     for row in tests.iter_rows(named=True):
-        value = row["value"]
-        word = row["verdict"] if value is None or row["verdict"] != "significant" else f"{value > 0}"
-        family, other = said.setdefault(
-            tuple(row[name] for name in ("measure", *PLACE)), (row["family"], word)
-        )
+        directed = row["value"] is not None and row["verdict"] == "significant"
+        word = f"{row['value'] > 0}" if directed else row["verdict"]
+        about = tuple(row[name] for name in ("measure", *PLACE))
+        family, other = said.setdefault(about, (row["family"], word))
         if other != word:
             yield Red(rule, row["measure"], f"{family} and {row['family']} say opposite things of {row['a']}")
-    for model, words in _words(tried).items():
-        for pair in tried.benchmark.contrary:
-            if set(pair) <= words:
-                yield Red(rule, " and ".join(pair), f"both describe {model}")
-
-
-def _words(tried: Tried) -> dict[str, set[str]]:
-    """Return what the tests and own tables say of each respondent in words."""
     frames = [tried.comparisons.select("model", "verdict")]
     for each in tried.benchmark.tables if tried.benchmark.contrary else ():
-        made, _ = table(tried.benchmark, each, tried.everything)
-        texts = [name for name, kind in made.schema.items() if kind == pl.String]
-        frames += [made.select(texts)] if "model" in texts else []
-    found: dict[str, set[str]] = defaultdict(set)
-    for frame in frames:
-        for row in frame.iter_rows(named=True):
-            found[row["model"]] |= {each for each in row.values() if each is not None}
-    return found
+        made = table(tried.benchmark, each, tried.everything)[0].select(pl.col(pl.String))
+        frames += [made] if "model" in made.columns else []
+    words: dict[str, set[str]] = defaultdict(set)
+    for row in (row for frame in frames for row in frame.iter_rows(named=True)):
+        words[row["model"]] |= {each for each in row.values() if each is not None}
+    for model, pair in ((model, pair) for model in words for pair in tried.benchmark.contrary):
+        if set(pair) <= words[model]:
+            yield Red(rule, " and ".join(pair), f"both describe {model}")
 
 
 def the_same_content_gets_the_same_score(tried: Tried) -> Iterator[Red]:
@@ -139,122 +129,109 @@ def the_same_content_gets_the_same_score(tried: Tried) -> Iterator[Red]:
     items = {name: {each.item_id for each in own} for name, own in tasks.asked(benchmark)}
     for one, two in combinations(items, 2):
         asked_alike = benchmark.steps(one) == benchmark.steps(two) and contents[one] == contents[two]
-        if not asked_alike or _bases_differ(benchmark, one, two):
+        if not asked_alike or any(_bases_differ(each, one, two) for each in measures_of(benchmark)):
             continue
-        kept = frame.filter(pl.col("item_id").is_in([*items[one] & items[two]]), condition=one)
-        own, moved = (
-            tried.read({model: kept.with_columns(condition=pl.lit(name))}, [name]).filter(
-                pl.col("item_id").is_in(kept["item_id"].to_list())
-            )
-            for name in (one, two)
-        )
+        kept = frame.filter(pl.col("item_id").is_in([*(items[one] & items[two])]), condition=one)
+        renamed = {name: {model: kept.with_columns(condition=pl.lit(name))} for name in (one, two)}
+        own, moved = (tried.read(given, [name], [*kept["item_id"]]) for name, given in renamed.items())
         columns = [each for each in ("status", "correct", *benchmark.coded) if each in own.columns]
         unlike = [each for each in columns if own[each].to_list() != moved[each].to_list()]
         if unlike:
             yield Red(rule, f"{one}, {two}", f"the same replies differ in {', '.join(unlike)}")
-        elif _judged_unlike(tried, own, two):
+        elif _judged(tried, own) != _judged(tried, own.with_columns(condition=pl.lit(two))):
             yield Red(rule, f"{one}, {two}", "judges are asked otherwise about the same replies")
 
 
-def _bases_differ(benchmark: Any, one: str, two: str) -> bool:
-    return any(each.bases.get(one, "") != each.bases.get(two, "") for each in measures_of(benchmark))
+def _bases_differ(measure: Measure, one: str, two: str) -> bool:
+    return measure.bases.get(one, "") != measure.bases.get(two, "")
 
 
-def _judged_unlike(tried: Tried, own: pl.DataFrame, other: str) -> bool:
-    """Whether a judge is asked in other words about the same replies, called those of condition ``other``."""
+def _judged(tried: Tried, responses: pl.DataFrame) -> list[Any]:
+    """Return the requests to a judge about some responses."""
     wanted, judge = tried.benchmark.judging, tried.study.models[0]
-    if wanted is None:
-        return False
-    asked = [
-        [rehearsed_task(each, judge) for each in wanted.tasks(tried.benchmark, judge, frame)]
-        for frame in (own, own.with_columns(condition=pl.lit(other)))
-    ]
-    return asked[0] != asked[1]
+    asked = wanted.tasks(tried.benchmark, judge, responses) if wanted is not None else ()
+    chats = [Recorder(judge) for _ in asked]
+
+    async def ask() -> None:
+        for chat, task in zip(chats, asked, strict=True):
+            await task.run(chat, "text")
+
+    asyncio.run(ask())
+    return [chat.requests for chat in chats]
 
 
 def contrasts_compare_columns_of_one_basis(tried: Tried) -> Iterator[Red]:
     """Rows that set conditions against each other are of columns scored alike."""
-    bases = {each.name: each.bases for each in measures_of(tried.benchmark)}
+    measures = {each.name: each for each in measures_of(tried.benchmark)}
     there = {condition.name for condition in tried.benchmark.conditions()}
-    rows = tried.comparisons.filter(pl.col("a").is_in(there), pl.col("b").is_in(there))
-    for family, measure, a, b in (
-        rows.select("family", "measure", "a", "b").unique(maintain_order=True).iter_rows()
-    ):
-        own = bases.get(measure, {})
-        if own.get(a, "") != own.get(b, ""):
-            yield Red("one basis", f"{family} {measure}", f"{a} and {b} are scored by different rules")
+    rows = tried.comparisons.filter(*(pl.col(side).is_in(there) for side in ("a", "b")))
+    kinds = rows.select("family", "measure", "a", "b").unique(maintain_order=True)
+    for family, name, a, b in kinds.iter_rows():
+        if name in measures and _bases_differ(measures[name], a, b):
+            yield Red("one basis", f"{family} {name}", f"{a} and {b} are scored by different rules")
 
 
 def who_lacks_an_answer_has_a_row_that_says_so(tried: Tried) -> Iterator[Red]:
     """With one answer missing, a model is in every test it was in, or in a row with the reason."""
-    rule, model = "left out", tried.partitions[0].spec.name
+    model = next(iter(tried.transcripts))
     (condition, items), *_ = tasks.asked(tried.benchmark)
     without = (pl.col("item_id") != items[0].item_id) | (pl.col("condition") != condition)
     answers = {**tried.transcripts, model: tried.transcripts[model].filter(without)}
     lacking = tried.derived(tried.read(answers))
-    found = comparisons(tried.benchmark, groups_of(tried.benchmark, lacking, by_run=False))
-    mine = pl.any_horizontal(pl.col(name) == model for name in ("a", "b", "model")).fill_null(False)
-    where = pl.col("condition").fill_null(condition) == condition
-    here = where | pl.any_horizontal(pl.col(name) == condition for name in ("a", "b")).fill_null(False)
-    tested = here & pl.any_horizontal(pl.col(name).is_not_null() for name in ("value", "p"))
-    said = (
-        pl.col("note").is_not_null()
-        | (pl.col("status") != "ok")
-        | (pl.col("n_left_out") > 0).fill_null(False)
-    )
-    for (family,), rows in tried.comparisons.filter(mine & tested).group_by("family", maintain_order=True):
-        own = found.filter(mine, family=family)
-        if not own.filter(said).height:
-            yield Red(
-                rule, str(family), f"{rows.height} tests of a model, and none says that an answer is missing"
-            )
+    found = comparisons(tried.benchmark, tried.grouped(lacking))
+
+    def names(value: str, *columns: str) -> pl.Expr:
+        return pl.any_horizontal(pl.col(name) == value for name in columns).fill_null(False)
+
+    mine = names(model, "a", "b", "model")
+    here = (pl.col("condition").fill_null(condition) == condition) | names(condition, "a", "b")
+    tested = mine & here & pl.any_horizontal(pl.col("value", "p").is_not_null())
+    left_out = (pl.col("n_left_out") > 0).fill_null(False)
+    said = pl.col("note").is_not_null() | (pl.col("status") != "ok") | left_out
+    for (family,), rows in tried.comparisons.filter(tested).group_by("family", maintain_order=True):
+        if not found.filter(mine, said, family=family).height:
+            why = f"{rows.height} tests of a model, and none says that an answer is missing"
+            yield Red("left out", str(family), why)
 
 
 def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
     """A rate that one reply to everything lifts above an honest respondent's has its false alarms, d' and criterion."""
     gate = tried.gate
-    rates = {
-        each.name
-        for each in measures_of(gate.benchmark)
-        if each.unit is Unit.SHARE
-        and each.higher_is_better
-        and each.hit_rate is None
-        and each.name != COVERAGE.name
-    }
-    narrow, model = narrowed(gate.benchmark, rates), gate.partitions[0].spec.name
+    shares = [each for each in measures_of(gate.benchmark) if each.unit is Unit.SHARE and not each.hit_rate]
+    rates = {each.name for each in shares if each.higher_is_better} - {COVERAGE.name}
+    narrow, (model, honest_answers) = narrowed(gate.benchmark, rates), next(iter(gate.transcripts.items()))
     every = [each.item_id for each in gate.benchmark.items]
     some, key = every[:: max(1, len(every) // SOME)], ["dataset", "condition", "measure", "half"]
 
     def measured(answers: pl.DataFrame) -> pl.DataFrame:
         read = gate.derived(gate.read({model: answers}, items=some))
         halves = [read.filter(pl.col("item_id").is_in(some[start::2])) for start in (0, 1)]
-        made = (estimates(narrow, groups_of(narrow, each, by_run=False)) for each in halves)
+        made = (estimates(narrow, gate.grouped(each)) for each in halves)
         found = pl.concat(each.with_columns(half=pl.lit(place)) for place, each in enumerate(made))
         return found.filter(pl.col("measure").is_in(rates))
 
-    honest = measured(gate.transcripts[model])
+    honest = measured(honest_answers)
     raised: set[str] = set()
-    for text, answers in _fixed(gate.transcripts[model]):
+    for text, answers in _fixed(honest_answers):
         both = measured(answers).filter(pl.col("n") >= FEWEST).join(honest, on=key, suffix="_honest")
         lifted = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))
         # In both halves of the items: a reply that happens to be right once is no way to lift a rate.
-        lifted = lifted.filter(pl.len().over(key[:3]) == 2)
-        for measure in sorted({*lifted["measure"]} - raised):
+        here = {*lifted.filter(pl.len().over(key[:3]) == 2)["measure"]}
+        for measure in sorted(here - raised):
             yield Red("hit rate alone", measure, f"the reply {text[:30]!r} to everything lifts it to 1")
-        raised |= {*lifted["measure"]}
+        raised |= here
 
 
 def _fixed(answers: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the answers with one call of every item answered alike, for each of the most frequent replies to it."""
     for step in answers["step"].unique(maintain_order=True):
         here = pl.col("step") == step
-        texts = (
-            answers.filter(here)["text"]
-            .value_counts()
-            .sort("count", "text", descending=[True, False])["text"]
-        )
-        kinds = {text.partition("\n")[0]: text for text in reversed(texts.to_list())}  # confidence aside
-        for text in [*reversed(kinds.values())][:FIXED_REPLIES]:
+        times = answers.filter(here)["text"].value_counts()
+        texts = times.sort("count", "text", descending=[True, False])["text"].to_list()
+        kinds: dict[str, str] = {}
+        for text in texts:  # confidence aside: replies that differ in their first line
+            kinds.setdefault(text.partition("\n")[0], text)
+        for text in [*kinds.values()][:FIXED_REPLIES]:
             yield text, answers.with_columns(text=pl.when(here).then(pl.lit(text)).otherwise("text"))
 
 
@@ -262,4 +239,4 @@ def _said(found: list[Red]) -> str:
     return f": {found[0].rule}: " + "; ".join(f"{each.instrument}: {each.why}" for each in found)
 
 
-CHECKS = checks_of(__name__, _said)
+CHECKS = checks_of(globals(), _said)

@@ -1,13 +1,10 @@
-"""What keeps a benchmark's class from being used at all, seen before a study is read or anybody is asked.
-
-A class that breaks one of these rules would break what all benchmarks share: the study file, the graph, the tables.
-"""
+"""What keeps a class from being used at all: it would break what all benchmarks share, study file, graph and tables."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
@@ -19,40 +16,39 @@ from metacog_pipeline.scoring.schemas import response_schema
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _WORDS = "lower-case letters, digits and underscores, at most 40"
 #: Names of assets and folders that every benchmark has.
-TAKEN = frozenset(
-    ("transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published", "instruments")
-) | frozenset(("models", "runs"))  # fmt: skip
+TAKEN = {
+    "transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published", "instruments",
+    "models", "runs",
+}  # fmt: skip
 
 
 def faults(found: Any, name: str | None = None) -> list[str]:
     """Return what is wrong with a class and what to do about it, a line each; ``name`` is that of its entry point."""
     if not isinstance(found, type) or not issubclass(found, Benchmark):
-        return [
-            f"{one_line(repr(found), 80)} is no benchmark; let the entry point name a subclass of contract.Benchmark"
-        ]
+        to_do = "let the entry point name a subclass of contract.Benchmark"
+        return [f"{one_line(repr(found), 80)} is no benchmark; {to_do}"]
     if lacking := sorted(found.__abstractmethods__):
         return [f"{found.__name__} does not define {', '.join(lacking)}; define them on the class"]
-    lacking = [each for each in ("name", "Settings", "Item", "Response") if not hasattr(found, each)]
-    if lacking:
+    if lacking := [each for each in ("name", "Settings", "Item", "Response") if not hasattr(found, each)]:
         return [f"{found.__name__}.{', '.join(lacking)} is missing; set it on the class"]
-    own, said = found.name, []
+    own = found.name
+    said: list[str] = []
     if name is not None and own != name:
         said.append(f".name is {own!r}, its entry point is called {name!r}; make them the same")
-    elif not isinstance(own, str) or not NAME.fullmatch(own):
+    elif not _names(own):
         said.append(f".name is {own!r}; use {_WORDS}")
-    for rule in (_columns, _tables, _measures, _versions):
+    for rule in (_columns, _tables, _measures):
         try:
             said += rule(found)
         except Exception as error:  # what a stranger's class declares may be anything
             said.append(f": its {rule.__name__.strip('_')} cannot be read ({type(error).__name__}: {error})")
+    if missing := [stage.value for stage in Stage if not found.versions.get(stage)]:
+        said.append(f".versions has no entry for {', '.join(missing)}; give one for each Stage")
     return [one_line(f"{found.__name__}{line}", 400) for line in said]
 
 
 def faults_in(study: Any, found: Any) -> str | None:
-    """Return what is wrong with what a class declares for a study and what to do about it; None where nothing is.
-
-    What needs items or sources that are not there yet is no fault: it was unknown before.
-    """
+    """Return what is wrong with what a class declares for a study and what to do about it; None where nothing is."""
     name = found.__name__
     try:
         benchmark = found.of(study)
@@ -61,17 +57,20 @@ def faults_in(study: Any, found: Any) -> str | None:
             return f"{name}.construction() returns no Steps; return at least the one that makes the items"
         if not all(isinstance(each, Condition) for each in conditions):
             return f"{name}.conditions() returns no Conditions; return one for each arm"
-        names = [each.name for each in steps]
-    except MetacogError:
+    except MetacogError:  # items or sources are not there yet: it is unknown
         return None
     except Exception as error:
-        return one_line(
-            f"{name} cannot be asked what it does: {type(error).__name__}: {error}; correct its package"
-        )
-    wrong = [each for each in names if each in TAKEN or not NAME.fullmatch(each) or names.count(each) > 1]
-    if wrong:
-        return f"{name}.construction(): a step is called {wrong[0]!r}; use {_WORDS}, no name twice and none that is taken"
+        said = f"{type(error).__name__}: {error}; correct its package"
+        return one_line(f"{name} cannot be asked what it does: {said}")
+    for each, times in Counter(step.name for step in steps).items():
+        if each in TAKEN or not _names(each) or times > 1:
+            said = f"use {_WORDS}, no name twice and none that is taken"
+            return f"{name}.construction(): a step is called {each!r}; {said}"
     return None
+
+
+def _names(found: Any) -> bool:
+    return isinstance(found, str) and NAME.fullmatch(found) is not None
 
 
 def _columns(found: Any) -> Iterator[str]:
@@ -80,21 +79,17 @@ def _columns(found: Any) -> Iterator[str]:
         kind = getattr(found, attribute)
         if not isinstance(kind, type) or not issubclass(kind, base):
             yield f".{attribute} is no subclass of contract.{attribute}; derive it"
-    tables = [(schema_of, each.row) for each in found.tables]
-    readers: list[tuple[Callable[[Any], Any], Any]] = [
-        (response_schema, found),
-        (arrow_schema_of, found.Item),
-    ]
-    for schema, of in (*readers, *tables):
+    tables: list[tuple[Any, Any]] = [(schema_of, each.row) for each in found.tables]
+    for schema, row in ((response_schema, found), (arrow_schema_of, found.Item), *tables):
         try:
-            schema(of)
+            schema(row)
         except Exception as error:
             yield f": {error}" if isinstance(error, TypeError) else f": {type(error).__name__}: {error}"
 
 
 def _tables(found: Any) -> Iterator[str]:
     for each, times in Counter(table.name for table in found.tables).items():
-        if not isinstance(each, str) or not NAME.fullmatch(each):
+        if not _names(each):
             yield f".tables: {each!r} cannot name a table; use {_WORDS}"
         elif each in TAKEN:
             yield f".tables: every benchmark has its {each}; call the table otherwise"
@@ -109,9 +104,3 @@ def _measures(found: Any) -> Iterator[str]:
     for each in found.measures:
         if not isinstance(each, MeasureSet) and each.compute is None:
             yield f".measures: {each.name} has no compute and is in no MeasureSet; give it one"
-
-
-def _versions(found: Any) -> Iterator[str]:
-    missing = [stage.value for stage in Stage if not found.versions.get(stage)]
-    if missing:
-        yield f".versions has no entry for {', '.join(missing)}; give one for each Stage"

@@ -187,9 +187,6 @@ def _rows(
             except pl.exceptions.PolarsError as error:  # it names a column that is not there
                 counted[kind] = _failed(error)
         share = coverage if own is group else own.coverage
-        if measure.part is not None:
-            readable = int((own.frame[f"status_{measure.part}"] == "ok").sum())
-            share = readable / own.asked if own.asked else 0.0
         yield _row(own, measure, estimate, share, counted[kind])
 
 
@@ -218,13 +215,10 @@ def _bases(group: Group, measures: Iterable[Measure]) -> dict[object, Basis]:
 
 def _missing(group: Group, measure: Measure) -> str | None:
     """Return what a measure lacks; None where everything it rests on was answered."""
-    unanswered = group.benchmark.unanswered
-    if measure.part is not None:
-        lacking = int(group.frame[f"status_{measure.part}"].is_in(unanswered).sum())
-        return f"incomplete: {lacking} of {group.asked} not answered" if lacking else None
     if measure.needs is not None:
         column, where = measure.needs
-        lacking = int((group.frame["status"].is_in(unanswered) | (group.frame[column] > 0)).sum())
+        unanswered = group.frame["status"].is_in(group.benchmark.unanswered)
+        lacking = int((unanswered | (group.frame[column] > 0)).sum())
         if lacking > group.n_failed:
             place = f"here or {where}" if group.n_failed else where
             return f"incomplete: {lacking} of {group.asked} not answered {place}"

@@ -75,11 +75,8 @@ def _travels(name: str) -> bool:
 
 @contextlib.contextmanager
 def _noted(home: Home, store: Store) -> Iterator[Known]:
-    """Yield what is noted of the store, and note what became of that: one process at a time.
-
-    Where the note is missing, damaged, or of another store, all is compared again.
-    """
-    known: Known = {}
+    """Yield what is noted of the store, and note what became of that: one process at a time."""
+    known: Known = {}  # where the note is missing, damaged, or of another store, all is compared again
     with (home / f"{NOTE}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):

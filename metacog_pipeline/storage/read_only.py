@@ -107,10 +107,8 @@ def require_reading(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
 
 def add_files(connection: duckdb.DuckDBPyConnection, home: Home, sql: str) -> None:
-    """Make a view of each Parquet file or pattern below ``home`` that ``sql`` names, as in ``from 'items/*.parquet'``.
-
-    pyarrow reads them, so that DuckDB needs no right to open a file. Links and paths out of the home are passed over.
-    """
+    """Make a view of each Parquet file or pattern below ``home`` that ``sql`` names, as in ``from 'items/*.parquet'``."""
+    # pyarrow reads them, so that DuckDB needs no right to open a file.
     for name in sorted({*_PARQUET.findall(sql)}):
         if (found := dataset(home, name)) is not None:
             connection.register(name, found)
@@ -123,6 +121,7 @@ def dataset(home: Home, name: str, schema: pa.Schema | None = None) -> ds.Datase
         pattern = pattern.relative_to(root)
     if pattern.is_absolute() or ".." in pattern.parts:
         return None
+    # Links and paths out of the home are passed over.
     inside = [
         str(path) for path in sorted(root.glob(str(pattern))) if path.resolve() == path and path.is_file()
     ]

@@ -25,14 +25,12 @@ _BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> str:
-    """Return what is wrong with a table that ``model`` refused; ``prefix`` is the place of the table in the file.
-
-    Of several mistakes an unknown key is reported first: it is often why another one is missing.
-    """
+    """Return what is wrong with a table that ``model`` refused; ``prefix`` is the place of the table in the file."""
     problems = error.errors(include_url=False)
     deeper = {each["loc"][:depth] for each in problems for depth in range(len(each["loc"]))}
     # A list is too short without a wrong element.
     problems = [each for each in problems if each["loc"] not in deeper]
+    # An unknown key is reported first: it is often why another one is missing.
     first: Any = min(problems, key=lambda each: each["type"] != "extra_forbidden")
     place = first["loc"]
     if "extra_body" in place:  # a table of anything: below it pydantic names types next to keys

@@ -119,7 +119,7 @@ class Sums(contract.Benchmark[Settings, Item, Said]):
         Measure("accuracy", "accuracy", share({"correct": 1}), headline=True, words="Share of right sums."),
     )
     contrasts = (Contrast("pairs", _pairs),)
-    tables = (Table("missed", Missed, _missed, "How many sums each model missed.", key=("model",)),)
+    tables = (Table("missed", Missed, _missed, "How many sums each model missed."),)
     published = Published(
         lambda bench: pl.DataFrame([{"place": "table 1", "measure": "accuracy", "value": 0.5}]), _claims
     )

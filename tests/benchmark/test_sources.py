@@ -1,5 +1,6 @@
 """Sources brought home: by name, from the first right file of a folder or from the network, with a note beside them."""
 
+import contextlib
 from pathlib import Path
 
 import httpx
@@ -19,26 +20,23 @@ def here(rows: int) -> source_files.Fetched:
     return source_files.Fetched("x", Path("x"), rows, "0" * 64, "already here")
 
 
+def bring(folder: Path, names: tuple[str, ...] = (), fetch=here) -> list[source_files.Fetched]:
+    return list(source_files.fetch_each("some", Home(folder), SOURCES, names, fetch))
+
+
 @pytest.mark.parametrize(("names", "rows"), [((), [1, 2]), (("b",), [2]), (("b", "a"), [2, 1])])
 def test_the_named_sources_are_brought_or_all_when_none_is_named(tmp_path, names, rows):
-    assert [
-        found.rows for found in source_files.fetch_each("some", Home(tmp_path), SOURCES, names, here)
-    ] == rows
+    assert [found.rows for found in bring(tmp_path, names)] == rows
 
 
-def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path):
-    with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
-        source_files.fetch_each(
-            "some", Home(tmp_path), SOURCES, ("a", "c"), lambda source: pytest.fail("brought")
-        )
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
+def test_an_unknown_name_and_a_full_disk_are_one_line(tmp_path):
     def full(source: int) -> source_files.Fetched:
         raise OSError(28, "No space left on device")
 
+    with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
+        bring(tmp_path, ("a", "c"), lambda source: pytest.fail("brought"))
     with pytest.raises(SourceError, match=r"sources/some: cannot be written \(No space left on device\)"):
-        source_files.fetch_each("some", Home(tmp_path), SOURCES, (), full)
+        bring(tmp_path, (), full)
 
 
 def right(path: Path) -> str:
@@ -54,13 +52,9 @@ def test_the_first_right_file_is_taken_in_the_order_of_the_names(tmp_path):
         (tmp_path / name).write_text(text, "utf-8")
     assert source_files.first_right("x", ("one.txt", "two.txt"), tmp_path, right) == "below"
     assert source_files.first_right("x", ("two.txt", "one.txt"), tmp_path, right) == "second"
-
-
-def test_when_all_are_wrong_the_first_is_named_and_when_there_is_none_what_was_looked_for(tmp_path):
-    for name in ("one.txt", "two.txt"):
-        (tmp_path / name).write_text(f"wrong {name}", "utf-8")
-    with pytest.raises(SourceError, match=r"one\.txt is wrong one\.txt"):
-        source_files.first_right("x", ("one.txt", "two.txt"), tmp_path, right)
+    (tmp_path / "deep/one.txt").unlink()
+    with pytest.raises(SourceError, match=r"one\.txt is wrong"):
+        source_files.first_right("x", ("one.txt",), tmp_path, right)
     with pytest.raises(SourceError, match=r"no file for source 'x'; looked for three\.txt \(also \.gz\)"):
         source_files.first_right("x", ("three.txt",), tmp_path, right)
 
@@ -68,26 +62,15 @@ def test_when_all_are_wrong_the_first_is_named_and_when_there_is_none_what_was_l
 @pytest.mark.parametrize("text", ["right", "wrong"])
 def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path, text):
     seen: list[tuple[str, int]] = []
-    arrived = tmp_path / "x.download"
-    transport = httpx.MockTransport(
-        lambda request: httpx.Response(200, stream=httpx.ByteStream(text.encode()))
-    )
+    arrived, body = tmp_path / "x.download", httpx.ByteStream(text.encode())
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=body))
 
-    def take() -> str:
-        return source_files.downloaded(
-            "x",
-            "https://host.invalid/file",
-            arrived,
-            right,
-            transport=transport,
-            progress=lambda name, done, total: seen.append((name, done)),
-        )
+    def progress(name: str, done: int, total: int | None) -> None:
+        seen.append((name, done))
 
-    if text == "right":
-        assert take() == text
-    else:
-        with pytest.raises(SourceError):
-            take()
+    with contextlib.nullcontext() if text == "right" else pytest.raises(SourceError):
+        how = {"transport": transport, "progress": progress}
+        assert source_files.downloaded("x", "https://host.invalid/file", arrived, right, **how) == text
     assert seen == [("x", 5)] and not arrived.exists()
 
 
@@ -115,14 +98,10 @@ def test_no_folder_and_no_source_of_the_name_say_so(own, tmp_path):
         own.fetch(Home(tmp_path / "home"), ["unheard"], folder=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("own", "name"),
-    [
-        pytest.param(own, name, id=f"{own.__name__.split('.')[2]} {name}")
-        for own in (selfknowledge, signaldetection)
-        for name in own.SOURCES
-    ],
-)
+NAMED = [(own, name) for own in (selfknowledge, signaldetection) for name in own.SOURCES]
+
+
+@pytest.mark.parametrize(("own", "name"), NAMED, ids=[name for _, name in NAMED])
 @pytest.mark.parametrize(
     ("status", "data", "headers"),
     [

@@ -20,11 +20,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(StudyError, match=r"judge file .*words\.toml cannot be read.*UTF-8 TOML"):
         read_words(path, "judge file")
-
-
-def test_a_byte_order_mark_is_no_part_of_the_words(tmp_path):
-    path = tmp_path / "words.toml"
-    path.write_bytes(b"\xef\xbb\xbfid = 'own'")
+    path.write_bytes(b"\xef\xbb\xbfid = 'own'")  # a byte order mark is no part of the words
     assert read_words(path) == {"id": "own"}
 
 
@@ -54,26 +50,21 @@ def test_a_system_message_may_be_empty_and_is_the_usual_one_where_none_is_named(
 
 def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path):
     study: Any = SimpleNamespace(beside=lambda given: tmp_path / given)
-    folder = tmp_path / "words"
+    folder, seen = tmp_path / "words", list[Path | None]()
     folder.mkdir()
-    seen: list[Path | None] = []
 
     def load(path: Path | None) -> list[str]:
         seen.append(path)
         return [] if path is None else [each.read_text("utf-8") for each in sorted(path.iterdir())]
 
     assert words_of(study, None, load) == [] and words_of(study, None, load) == []
-    assert seen == [None]
     for text in ("one", "two"):
         (folder / "a.txt").write_text(text, "utf-8")
         os.utime(folder / "a.txt", ns=(0, len(seen)))
-        assert words_of(study, Path("words"), load) == [text] == words_of(study, Path("words"), load)[:]
+        assert words_of(study, Path("words"), load) == [text] == words_of(study, Path("words"), load)
     (folder / "b.txt").write_text("three", "utf-8")
     assert words_of(study, Path("words"), load) == ["two", "three"]
     assert seen == [None, folder, folder, folder]
-
-
-def test_a_file_that_is_not_there_is_for_the_loader_to_tell(tmp_path):
-    study: Any = SimpleNamespace(beside=lambda given: tmp_path / given)
+    # A file that is not there is for the loader to report.
     with pytest.raises(StudyError, match=r"none\.toml cannot be read"):
         words_of(study, Path("none.toml"), lambda path: read_words(path or Path()))

@@ -10,23 +10,6 @@ import pytest
 
 from metacog_pipeline import registry
 
-#: The head of a study of two simulated models, to which the tables of benchmarks are added.
-TWO_MODELS = """
-[study]
-name = "toy"
-home = "home"
-seed = 1
-
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = { accuracy = 0.9, seed = 1 }
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = { accuracy = 0.5, seed = 2 }
-"""
 #: A module whose class is the toy's but for the lines that break it.
 MODULE = """
 import dataclasses, sys

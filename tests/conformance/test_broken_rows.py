@@ -15,9 +15,19 @@ from tests.leaderboard.conftest import new_home, write_study
 NAME = "stranger"
 KEY = {"benchmark": NAME, "dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
 NUMBER = {**KEY, "measure": "coverage", "estimate": 1.0, "coverage": 1.0, "n": 2, "status": "ok"}
-ANSWER = {**KEY, "run": 1, "item_id": "i0", "cluster": "i0", "correct": 1.0, "confidence": 0.5,
-          "reading": "ok"}  # fmt: skip
+ANSWER = {
+    **KEY,
+    "run": 1,
+    "item_id": "i0",
+    "cluster": "i0",
+    "correct": 1.0,
+    "confidence": 0.5,
+    "reading": "ok",
+}
 ITEMS = [{"item_id": f"i{n}", "dataset": "own", "position": n, "question": "?"} for n in range(2)]
+PRINTED = {"benchmark": NAME, "place": "Table 1"}
+VALUE = {**PRINTED, "dataset": "own", "model": "beta", "measure": "wit", "value": 0.5}
+CLAIM = {**PRINTED, "subject": "beta", "quantity": "wit", "method": "counts", "verdict": "holds"}
 FILES = {
     "items": f"items/{NAME}.parquet",
     "answers": f"harmonised/{NAME}/model=alpha/run=1.parquet",
@@ -26,49 +36,23 @@ FILES = {
     "printed": f"estimates/{NAME}/published/published_values.parquet",
     "claims": f"estimates/{NAME}/published/published_claims.parquet",
 }
-VALUE = {
-    "benchmark": NAME,
-    "place": "Table 1",
-    "dataset": "own",
-    "model": "beta",
-    "measure": "wit",
-    "value": 0.5,
-}
-CLAIM = {
-    "benchmark": NAME,
-    "place": "Table 1",
-    "subject": "beta",
-    "quantity": "wit",
-    "method": "counts",
-    "verdict": "holds",
-}
 SOUND = {
     "items": ITEMS, "answers": [ANSWER], "numbers": [NUMBER], "tests": [], "printed": [VALUE], "claims": [CLAIM],
 }  # fmt: skip
+TEST = {**KEY, "measure": "m", "a": "x", "b": "y", "primary": True}
 #: The rows of one file that break a test, and words of the reason.
 BROKEN = {
     "an item twice": ("items", [ITEMS[0], ITEMS[0]], "#UNIQUE(benchmark, item_id)"),
     "a confidence of 85": ("answers", [{**ANSWER, "confidence": 85.0}], "confidence=85.0"),
     "a number without end": ("numbers", [{**NUMBER, "low": 0.5}], "leaderboard_numbers_are_whole"),
     "a coverage of 2": ("numbers", [{**NUMBER, "coverage": 2.0}], "coverage_is_a_share"),
-    "two primary tests": (
-        "tests",
-        [{**KEY, "family": family, "measure": "m", "a": "x", "b": "y", "primary": True} for family in "fg"],
-        "one_primary_test",
-    ),
+    "two primary tests": ("tests", [{**TEST, "family": family} for family in "fg"], "one_primary_test"),
     "a printed value without place": ("printed", [VALUE, {**VALUE, "place": None}], "#NOT_NULL("),
     "a printed share of 91": ("printed", [{**VALUE, "value": 91.0, "unit": "percent"}], "values_in_range"),
     "a claim without verdict": ("claims", [{**CLAIM, "verdict": None}], "#NOT_NULL("),
 }
-SHARED = (
-    "items",
-    "answers",
-    "estimates",
-    "leaderboard",
-    "published_values",
-    "published_claims",
-    "comparisons",
-)
+OF_ANSWERS = ("items", "answers", "estimates", "leaderboard")
+SHARED = (*OF_ANSWERS, "published_values", "published_claims", "comparisons")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +71,13 @@ def home(sound, tmp_path):
     return Home(shutil.copytree(sound[0].path, tmp_path / "home"))
 
 
+def breaks(home, what):
+    """Write the rows that break a test; return words of the reason."""
+    file, rows, said = BROKEN[what]
+    write(home, FILES[file], rows)
+    return said
+
+
 def count(home, table, benchmark):
     [[found]] = run_query(home, f"select count(*) from {table} where benchmark = '{benchmark}'").rows
     return found
@@ -94,76 +85,64 @@ def count(home, table, benchmark):
 
 def whole(home):
     """Return how many rows of the sound benchmark each shared table has."""
-    return {
-        table: count(home, table, "metamedqa") for table in ("items", "answers", "estimates", "leaderboard")
-    }
+    return {table: count(home, table, "metamedqa") for table in OF_ANSWERS}
 
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, sound, what):
-    before = sound[1]
-    assert all(before.values())
-    file, rows, said = BROKEN[what]
-    write(home, FILES[file], rows)
+    assert all(sound[1].values())
+    said = breaks(home, what)
     [(left_out, why)] = build(home).failures.items()
     assert left_out == NAME and said in why and "correct what the benchmark returns" in why
     assert not any(count(home, table, NAME) for table in SHARED)
-    assert whole(home) == before
+    assert whole(home) == sound[1]
 
 
-@pytest.mark.parametrize("what", ["an item twice", "a coverage of 2"])
-def test_the_old_board_stays_where_nobody_else_is_asked(home, what):
+def test_it_comes_back_when_it_is_mended(home):
+    said = breaks(home, "a confidence of 85")
+    assert build(home).failures.keys() == {NAME}
+    reasons = "select one.name, one.reason from (select unnest(tables) as one from snapshot) where one.reason is not null"
+    [(name, kept)] = run_query(home, reasons).rows
+    assert name == NAME and said in str(kept)
+    write(home, FILES["answers"], [ANSWER])
+    assert build(home).failures == {} and count(home, "answers", NAME) == 1
+
+
+def test_the_old_board_stays_where_nobody_else_is_asked(home):
     write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), (NAME,))
-    before = home.leaderboard.read_bytes()
-    file, rows, said = BROKEN[what]
-    write(home, FILES[file], rows)
+    before, said = home.leaderboard.read_bytes(), breaks(home, "a coverage of 2")
     with pytest.raises(StoreError, match="the board was left as it was") as caught:
         build(home)
     assert said in str(caught.value) and home.leaderboard.read_bytes() == before
 
 
-def test_it_is_found_again_until_it_is_mended_and_comes_back_then(home):
-    write(home, FILES["answers"], [{**ANSWER, "confidence": 85.0}])
-    for _ in range(2):
-        assert build(home).failures.keys() == {NAME}
-    reasons = "select one.name, one.reason from (select unnest(tables) as one from snapshot) where one.reason is not null"
-    [(name, why)] = run_query(home, reasons).rows
-    assert name == NAME and "confidence=85.0" in str(why)
-    write(home, FILES["answers"], [ANSWER])
-    assert build(home).failures == {} and count(home, "answers", NAME) == 1
-
-
 def test_what_its_answers_cost_stays_on_the_board(home):
     call = {"benchmark": NAME, "model": "alpha", "run": 1, "answer_id": "c", "status": "ok", "cost_usd": 2.5}
     write(home, f"transcripts/benchmark={NAME}/model=alpha/run=1/transcripts.parquet", [call])
-    write(home, FILES["answers"], [{**ANSWER, "confidence": 85.0}])
+    breaks(home, "a confidence of 85")
     assert build(home).failures.keys() == {NAME}
     assert run_query(home, f"select cost_usd from costs where benchmark = '{NAME}'").rows == ((2.5,),)
 
 
-def test_rows_under_the_name_of_another_are_the_fault_of_whose_file_they_are_in(home):
-    before = whole(home)
+def test_rows_under_the_name_of_another_are_the_fault_of_whose_file_they_are_in(home, sound):
     write(home, FILES["printed"], [{**VALUE, "benchmark": "metamedqa", "place": None}])
-    assert build(home).failures.keys() == {NAME} and whole(home) == before
+    assert build(home).failures.keys() == {NAME} and whole(home) == sound[1]
 
 
 def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
     before = home.leaderboard.read_bytes()
-    write(home, FILES["items"], [ITEMS[0], ITEMS[0]])
+    breaks(home, "an item twice")
     write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}] * 2)
     with pytest.raises(StoreError, match="the board was left as it was"):
         build(home)
     assert home.leaderboard.read_bytes() == before
 
 
-def test_a_table_of_one_benchmark_that_breaks_its_test_is_empty_and_says_why(home, tmp_path):
-    build(home)
-    before = whole(home)
+def test_a_table_of_one_benchmark_that_breaks_its_test_is_empty_and_says_why(home, sound, tmp_path):
     folder = shutil.copytree(Path(__file__).parents[2] / "dbt_like_sql", tmp_path / "sql")
     own = folder / "benchmarks/metamedqa/metamedqa_twice.sql"
-    own.write_text(
-        "-- One row: one.\n-- Key: dataset.\n-- Source: none.\nselect 'a' as dataset from range(2)\n"
-    )
+    twice = "-- One row: one.\n-- Key: dataset.\n-- Source: none.\nselect 'a' as dataset from range(2)\n"
+    own.write_text(twice)
     [(empty, why)] = build(home, folder=folder).failures.items()
     assert empty == "metamedqa_twice" and "#UNIQUE(dataset)" in why
-    assert run_query(home, "from metamedqa_twice").rows == () and whole(home) == before
+    assert run_query(home, "from metamedqa_twice").rows == () and whole(home) == sound[1]

@@ -1,6 +1,7 @@
 """A stranger's benchmark passes the checks, and one that breaks a rule is told which and what to do."""
 
 import importlib
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from metacog_pipeline import conformance
 from metacog_pipeline.conformance import CHECKS, check_benchmark
 from tests.conformance.packages import found
 
-IN_A_PROCESS = ("item_hashes_do_not_depend_on_place_or_process",)
+IN_A_PROCESS = ("items_are_the_same_at_another_place_or_in_another_process",)
+QUICK = [rule for rule in CHECKS if rule.__name__ not in IN_A_PROCESS]
 
 
 @pytest.fixture
@@ -20,41 +22,34 @@ def toy(toy_folder):
         yield importlib.import_module("sometrivia")
 
 
-def broken_rules(benchmark: type[Any], folder: Path, *, elsewhere: bool = False) -> str:
-    """Return what is told of a broken benchmark; rules that start a process are held only where that is asked for."""
-    rules = [rule for rule in CHECKS if elsewhere or rule.__name__ not in IN_A_PROCESS]
-    assert len(rules) == len(CHECKS) - (0 if elsewhere else len(IN_A_PROCESS))
+def told(benchmark: type[Any], folder: Path, checks: Sequence[Any] = QUICK) -> str:
+    """Return what is told of a broken benchmark; by default without the rule that starts a process."""
+    assert len(QUICK) == len(CHECKS) - len(IN_A_PROCESS)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(ExceptionGroup) as caught:
-        patch.setattr(conformance, "CHECKS", rules)
+        patch.setattr(conformance, "CHECKS", checks)
         check_benchmark(benchmark, folder)
     return "\n".join(str(error) for error in caught.value.exceptions)
 
 
-def test_the_toy_is_small_and_fulfils_the_contract(toy, tmp_path):
-    assert len(Path(toy.__file__).read_text("utf-8").splitlines()) <= 120
+def test_the_toy_is_small_and_fulfils_the_contract_and_is_the_example_of_the_documentation(toy, tmp_path):
+    text = Path(toy.__file__).read_text("utf-8")
+    assert len(text.splitlines()) <= 120
+    assert f"```python\n{text}```" in (Path(__file__).parents[2] / "docs" / "own_benchmark.md").read_text(
+        "utf-8"
+    )
     check_benchmark(toy.SomeTrivia, tmp_path)
 
 
-def test_the_toy_is_the_example_of_the_documentation(toy):
-    page = (Path(__file__).parents[2] / "docs" / "own_benchmark.md").read_text("utf-8")
-    assert f"```python\n{Path(toy.__file__).read_text('utf-8')}```" in page
-
-
-def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy, tmp_path):
-    class Partial(toy.SomeTrivia):
-        def parse(self, item: Any, condition: str, calls: Any) -> Any:
-            return toy.Response(int(calls["answer"].text.split(",")[0]), status="ok", reason=None)
-
-    said = broken_rules(Partial, tmp_path)
-    assert "Partial.parse raised" in said and "return a Response whose status is one of unreadable" in said
-
-
-def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch):
-    def with_position(item: Any) -> Any:
-        return [item.question, item.answer, item.position]
-
-    monkeypatch.setattr(toy.Item, "asked_and_scored_by", with_position)
-    assert "leave position" in broken_rules(toy.SomeTrivia, tmp_path, elsewhere=True)
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (lambda item: [item.question, item.position], "leave it out of asked_and_scored_by"),
+        (lambda item: [item.question, hash(item.question)], "cannot be read in another process"),
+    ],
+)
+def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch, by, said):
+    monkeypatch.setattr(toy.Item, "asked_and_scored_by", by)
+    assert said in told(toy.SomeTrivia, tmp_path, CHECKS)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +72,7 @@ def test_a_question_without_exactly_one_primary_test_is_told(toy, tmp_path, ques
         contrasts = (toy.c.Contrast("models", compared, between_models=True),)
 
     Unsure.questions = tuple(toy.c.Question(*each) for each in questions)
-    assert said in broken_rules(Unsure, tmp_path)
+    assert said in told(Unsure, tmp_path)
 
 
 @pytest.mark.parametrize("wrong", ["counts the others", "names none"])
@@ -90,26 +85,20 @@ def test_a_contrast_by_model_that_rests_on_others_is_told(toy, tmp_path, wrong):
     class Leaning(toy.SomeTrivia):
         contrasts = (toy.c.Contrast("leaning", leaning, correction=None, by_model=True),)
 
-    assert "contrast leaning gives model" in broken_rules(Leaning, tmp_path)
+    assert "contrast leaning gives model" in told(Leaning, tmp_path)
 
 
-def test_a_measure_out_of_range_is_named_with_its_value(toy, tmp_path):
-    def percent(group: Any) -> Any:
-        return toy.c.Estimate(100.0, None, None, 1, "percent")
+def choices(text: Any, *, balanced: bool = False) -> Any:
+    """Return probes of two options, whose texts say which of them is right."""
 
-    class Wide(toy.SomeTrivia):
-        measures = (toy.c.Measure("accuracy", "accuracy", percent, headline=True, words="In percent."),)
-        board = toy.c.Board()
+    def probes(self: Any) -> Any:
+        for n, item in enumerate(self.items):
+            options = tuple(text(k == n % 2) for k in (0, 1))
+            yield importlib.import_module("sometrivia").c.Probe(
+                "choice", item.item_id, options, (n % 2,), balanced=balanced
+            )
 
-    said = broken_rules(Wide, tmp_path)
-    assert "is outside its range: 100.0 [" in said and "from 0.0 to 1.0" in said
-
-
-def red(benchmark: type[Any], folder: Path) -> str:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(ExceptionGroup) as caught:
-        patch.setattr(conformance, "CHECKS", ())
-        check_benchmark(benchmark, folder)
-    return "\n".join(str(error) for error in caught.value.exceptions)
+    return probes
 
 
 @pytest.mark.parametrize(
@@ -117,37 +106,71 @@ def red(benchmark: type[Any], folder: Path) -> str:
     [
         ({"probes": lambda self: ()}, "probes() returns nothing"),
         ({"ladders": ()}, "accuracy: no Ladder has it"),
-        ({"text": lambda n: f"it is {n}, which is certain" if n else "it is not"}, "option words gets"),
-        ({"text": lambda n: f"it is {'so ' * 9 if n else ''}", "balanced": True}, "longest option gets"),
+        (
+            {
+                "probes": choices(
+                    lambda right: f"it is {n}, which is certain" if (n := right) else "it is not"
+                )
+            },
+            "option words gets",
+        ),
+        (
+            {"probes": choices(lambda right: f"it is {'so ' * 9 if right else ''}", balanced=True)},
+            "longest option gets",
+        ),
         ({"ladder": ("accuracy", 0.9, 0.2)}, "accuracy 0.9 and 0.2 give"),
-        ({"measure": {"answer": 1}}, "lifts it to 1"),
+        ({"counted": "answer"}, "lifts it to 1"),
     ],
 )
 def test_an_instrument_that_measures_something_else_is_told(toy, tmp_path, given, said):
     class Odd(toy.SomeTrivia):
-        def probes(self) -> Any:
-            for n, item in enumerate(self.items):
-                options = [given["text"](k == n % 2) for k in (0, 1)] if "text" in given else ["a", "b"]
-                right, balanced = (n % 2,), given.get("balanced", False)
-                yield toy.c.Probe("choice", item.item_id, tuple(options), right, balanced=balanced)
-
-        if "probes" in given:
-            probes = given["probes"]
-        if "ladders" in given:
-            ladders = given["ladders"]
+        probes = given.get("probes", toy.SomeTrivia.probes)
+        ladders = given.get("ladders", toy.SomeTrivia.ladders)
         if "ladder" in given:
             ladders = (toy.c.Ladder("accuracy", *given["ladder"]),)
-        if "measure" in given:
-            coded = ("correct", "answer")
-            measures = (
-                *toy.SomeTrivia.measures,
-                toy.c.Measure("even", "even", toy.share({"answer": 1}), words="x"),
-            )
+        if "counted" in given:
+            even = toy.c.Measure("even", "even", toy.share({"answer": 1}), words="x")
+            coded, measures = ("correct", "answer"), (*toy.SomeTrivia.measures, even)
 
             def derive(self, responses: Any, judgements: Any) -> Any:
                 return responses.with_columns(answer=(toy.pl.col("said") % 2 == 0).cast(toy.pl.Int8))
 
-    assert said in red(Odd, tmp_path)
+    assert said in told(Odd, tmp_path, ())
+
+
+KIND = {"other": "kind"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "bases", "said"),
+    [
+        ((), {}, "asked, other: the same replies differ in correct"),
+        ((("f", "careful", "hasty", 0.5), ("g", "careful", "hasty", -0.5)), KIND, "f and g say opposite things"),
+        ((("f", "asked", "other", 0.5),), KIND, "asked and other are scored by different rules"),
+        ((("whole", "careful", "hasty", 0.5),), KIND, "whole: 1 tests of a model, and none says that an answer"),
+    ],
+)  # fmt: skip
+def test_columns_that_do_not_say_the_same_are_told(toy, tmp_path, rows, bases, said):
+    def compared(benchmark: Any, groups: Any) -> Any:
+        for family, a, b, value in rows:
+            if family != "whole" or all(group.complete for group in groups):
+                yield toy.c.Comparison(family, "accuracy", a, b, "sums", value=value, p=1e-6, n=20)
+
+    class Kind(toy.SomeTrivia):
+        contrasts = (toy.c.Contrast("f", compared),)
+        measures = (
+            toy.c.Measure("accuracy", "accuracy", toy.share({"correct": 1}), headline=True, bases=bases),
+        )
+
+        def conditions(self) -> Any:
+            return toy.c.Condition("asked"), toy.c.Condition("other")
+
+        def parse(self, item: Any, condition: str, calls: Any) -> Any:
+            read = super().parse(item, condition, calls)
+            read.correct = 1 if condition == "other" else read.correct
+            return read
+
+    assert said in told(Kind, tmp_path, ())
 
 
 def test_what_cannot_be_compared_or_shown_alone_is_refused_when_it_is_declared(toy):

@@ -1,24 +1,23 @@
 """Staleness: a file is rebuilt when what it was made from changes, and when nothing changes nothing is."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.variables import REASK, UNUSABLE
-from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.scoring import files, printed, staleness
 from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
 from metacog_pipeline.transcripts.store import keep_whole, standing_answers
+from tests.studies import asked
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    found: Any = try_benchmark(registry.load("selfknowledge"), tmp_path_factory.mktemp("one")).benchmark
+    found = asked(registry.load("selfknowledge"), tmp_path_factory.mktemp("one"))
     for each in tasks.partitions(found):
         files.read(found, each)
         files.score(found, each)

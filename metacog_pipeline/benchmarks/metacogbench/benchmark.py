@@ -52,7 +52,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
         contract.Table(
             "judges", Agreement, agreement,
             "How far a judge and a rule agree on the same replies, of a model or of all.",
-            ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule", "measure"),
         ),
     )  # fmt: skip
     judging = JUDGING

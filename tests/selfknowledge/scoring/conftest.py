@@ -28,7 +28,7 @@ class Scoring:
     def groups(self, responses: pl.DataFrame, *, by_run: bool = False, **settings: object) -> Any:
         benchmark = SelfKnowledge.of(small_study(SelfKnowledge, self.folder, settings))
         cluster = pl.coalesce("event_id", "question_id", "item_id")
-        tried = Tried(benchmark, (0, 0), settings)
+        tried = Tried(benchmark, settings, {})
         return benchmark, groups_of(
             benchmark, tried.derived(responses.with_columns(cluster=cluster)), by_run=by_run
         )
