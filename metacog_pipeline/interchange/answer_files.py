@@ -226,7 +226,7 @@ def _parquet_rows(path: Path) -> Iterator[FileRow]:
 
 
 def _without_decimals(value: Any) -> Any:
-    """Return a cell with numbers as other files have them in place of decimals."""
+    # readers of cells know the numbers of JSON and CSV, not decimals
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dict):

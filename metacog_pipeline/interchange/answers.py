@@ -123,7 +123,7 @@ class Answers:
                 self._check(name, value, made, item)
 
     def _check(self, name: str, value: Any, made: Sample, item: Any) -> None:
-        """Hold a key or a correctness to the item; a cell of a column found by its name alone may be no such thing."""
+        # a cell of a column found by its name alone may be no key and no correctness: then it proves nothing
         try:
             if name == "key":
                 ours, agrees = self._rules.keyed(item), self._rules.agrees(item, value)
@@ -190,7 +190,7 @@ class Answers:
         return found
 
     def _step(self, said: Mapping[str, Any], steps: Sequence[str], item: Any) -> str:
-        """Return the step a raw reply is to: the only one that has no column of its own."""
+        # a raw reply is to the only step that has no column of its own
         made = {self._rules.made_by.get(name) for name in said}
         free = [step for step in steps if step not in said and step not in made]
         if len(free) != 1:

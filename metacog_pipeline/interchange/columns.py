@@ -18,8 +18,9 @@ from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 SHOWN, MOST_RUNS = 60, 99
-_COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
-_PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
+COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
+_PART = re.compile(r"([^.\[\]]+)|\[(\d{1,6})\]")
+_PATH = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d{1,6}\])*")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
@@ -65,11 +66,6 @@ def number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
-
-
-def has_comma(value: object) -> bool:
-    """Whether a cell is a number with a comma, decimal or between thousands."""
-    return isinstance(value, str) and _COMMA.match(value) is not None
 
 
 def whole(value: object) -> int | None:
@@ -166,15 +162,8 @@ def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 def path_of(name: str) -> tuple[str | int, ...]:
     """Return the steps of a dotted path like ``answers[0].text``; () where it is none."""
-    steps: list[str | int] = []
-    place = 0
-    while place < len(name):
-        match = _PART.match(name, place)
-        if match is None:
-            return ()
-        steps.append(match[1] if match[1] is not None else int(match[2]))
-        place = match.end()
-    return tuple(steps) if steps and isinstance(steps[0], str) else ()
+    steps = _PART.findall(name) if _PATH.fullmatch(name) else ()
+    return tuple(int(place) if place else step for step, place in steps)
 
 
 def cell(cells: Mapping[str, Any], name: str) -> Any:

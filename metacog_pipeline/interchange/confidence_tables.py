@@ -193,7 +193,7 @@ def _over_subjects(
 
 
 def _shown(ids: Sequence[str]) -> list[str]:
-    """Return names of id columns that hide none of ours."""
+    # a column of the file may be called as one of ours: neither hides the other
     return [f"{name}_given" if name in OUTPUT or name in ids[:at] else name for at, name in enumerate(ids)]
 
 

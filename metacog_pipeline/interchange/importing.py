@@ -155,7 +155,7 @@ def read_respondents(
 
 
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
-    """Return the rules of a benchmark's rows, with its items built where they are stale."""
+    # rows are held to the items, so these are built first where they are stale
     benchmark.context.study.prepare()
     try:
         construction.build(benchmark)
@@ -273,7 +273,7 @@ def _models(
 
 
 def _mode(each: Sample, graded: bool) -> str:
-    """Return what the record of an answer says of how it is read."""
+    # scoring reads the record alone: what is not scored, what the log decided and the order of options have to be in it
     if each.unscored is not None:
         return f"unscored: {each.unscored}"
     if graded:
@@ -364,7 +364,7 @@ def _call(record: Record) -> tuple[str, str, str]:
 
 
 def _keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
-    """Keep the answers that are not there yet; return how many were there."""
+    # what is kept already is known by its answer_id, so that the same file can be imported again
     known = 0
     for (model, run), own in by_partition(records).items():
         folder = Partition(study, benchmark, study.model(model), run).folder

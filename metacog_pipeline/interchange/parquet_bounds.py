@@ -49,7 +49,7 @@ def batches(source: Path | pa.Buffer, columns: Sequence[str] | None = None) -> I
 
 
 def _bytes(array: pa.Array) -> int:
-    """Return about how many bytes the values of an array are when each is a copy of its own."""
+    # as Python holds them: each value is a copy of its own, however often it is in the file
     kind = array.type
     if pa.types.is_dictionary(kind) and not pa.types.is_primitive(kind.value_type):
         lengths = pc.binary_length(array.dictionary).take(array.indices)

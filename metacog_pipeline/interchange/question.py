@@ -90,7 +90,7 @@ class Question(Item):
 
     @staticmethod
     def _ways(field: Number, value: float, words: str) -> tuple[float, ...]:
-        """Return a number, and it as a share where a percentage is asked for, or the other way."""
+        # a percentage is answered as a share, and the other way
         asked, stated = field.unit in ("%", "percent"), in_percent(words)
         if asked == stated:
             return (value,)

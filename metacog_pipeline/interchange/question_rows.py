@@ -163,7 +163,7 @@ def _of_kind(
 
 @lru_cache(maxsize=64)
 def _plainly(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the column of each plain name; one that is spelled so comes first."""
+    # of two columns that differ in case alone the one that is spelled plainly comes first
     spelled = {name: name for name in names if compared_name(name) == name}
     return {**{compared_name(name): name for name in reversed(names)}, **spelled}
 
@@ -265,7 +265,7 @@ def ungrouped(answer: Any) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    """Return the list or object that JSON or Python wrote into a cell; the text in a list where it is none."""
+    # data frames write lists into CSV as Python does, with single quotes
     for read in (json.loads, ast.literal_eval):
         try:
             return read(text.strip())

@@ -182,7 +182,7 @@ class Confidence:
         """Return a confidence as a reply would state it; raise `RowError` for one off its scale."""
         if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
             value = plain(value).strip().lstrip("~≈ ")
-            if columns.has_comma(value):
+            if columns.COMMA.match(value):
                 raise StudyError(
                     f"{self._path} row {row}: confidence {shown(value)} is a number with a comma; write it with a decimal "
                     "point and no separators of thousands; nothing was kept"

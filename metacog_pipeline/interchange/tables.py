@@ -137,30 +137,37 @@ class _Table:
         correct = said.get("correct")
         right = None if absent(correct) else correctness(self._options.word(correct))
         made.right = None if right is None else bool(right)
-        answers = [] if _says_nothing(key, [*options, *_WORDS]) else self._right_answers(key, options)
+        try:
+            nothing = _says_nothing(key, [*options, *_WORDS])
+            answers = [] if nothing else parts_of.right_answers(key)
+        except ValueError as error:
+            raise RowError(f"key {error}; {self._part('key')}") from None
         if not answers and right is None:
             raise RowError("has neither key nor verdict")
-        context = str(said["context"]) if isinstance(said.get("context"), str) else ""
+        if options and len(answers) > 1:
+            raise RowError(f"has {len(answers)} right options; one can be right")
+        context = said["context"] if isinstance(said.get("context"), str) else ""
         made.question = record.question_cells(question, options, answers, read=bool(answers), context=context)
         if (made.question or {}).get("kind") == "graded" and right is None:
             raise RowError("has no short right answer (key) and no verdict (correct)")
         return answers[0] if len(answers) == 1 else None
 
     def _question(self, said: dict[str, Any]) -> str:
-        """Return the question; one that is an object, as in some data sets, holds its options, too."""
         question = said.get("question")
-        if isinstance(question, Mapping):
-            if absent(said.get("options")):
-                said["options"] = question.get("choices")
+        if isinstance(question, Mapping):  # some data sets put the options into it, too
+            said["options"] = question.get("choices") if absent(said.get("options")) else said["options"]
             stems = (question[each] for each in ("stem", "text", "question") if each in question)
             question = next(stems, question)
-        if isinstance(question, list) and question and all(isinstance(each, Mapping) for each in question):
-            question = record.last_asked(question) or question  # the last turn of a conversation
         if isinstance(question, Mapping | list):
-            raise RowError(f"question {_parts(question, 'question', self._columns['question'])}")
+            raise RowError(f"question is no text; {self._part('question')}")
         if absent(question) or not isinstance(question, str | int | float):
             raise RowError("has no question")
         return str(question)
+
+    def _part(self, field: str) -> str:
+        return (
+            f"map a part of it, as in --map {field}={self._columns[field]}.NAME or {self._columns[field]}[0]"
+        )
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._parts:
@@ -169,19 +176,6 @@ class _Table:
             return ((), ()) if absent(value) else parts_of.options_of(value)
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
-
-    def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
-        """Return the right answers of a key: of a list of a 0 or 1 for each option the option with the 1."""
-        try:
-            answers = parts_of.right_answers(key)
-        except ValueError:
-            raise RowError(f"key {_parts(key, 'key', self._columns['key'])}") from None
-        marks = [whole(each) for each in answers]
-        if options and len(answers) == len(options) and {*marks} <= {0, 1}:
-            answers = [LETTERS[place] for place, mark in enumerate(marks) if mark]
-        if options and len(answers) > 1:
-            raise RowError(f"has {len(answers)} right options; one can be right")
-        return answers
 
     def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, Any]:
         """Return the reply of a row, put together where it is no raw one, and the choice in it."""
@@ -227,14 +221,6 @@ class _Table:
 
 
 def _says_nothing(value: Any, known: Sequence[Any]) -> bool:
-    """Whether a cell of a short answer says nothing; a word for nothing is an answer where it is a known one."""
+    # a word for nothing, such as none or NA, is an answer where it is an option or right
     text = str(value).strip()
     return absent(value) or (named.missing(value) and not {text, text.casefold()} & {*map(str, known)})
-
-
-def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str:
-    """Return what a cell of several parts is, and how one of them is mapped."""
-    if isinstance(value, list):
-        return f"is a list of {len(value)}; map one of them, as in --map {field}={column}[0]"
-    names = [one_line(str(name), 40) for name in list(value)[:5]] or ["…"]
-    return f"is an object with {', '.join(names)}; map a part of it, as in --map {field}={column}.{names[0]}"

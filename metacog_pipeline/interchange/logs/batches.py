@@ -21,7 +21,7 @@ _OF_GEMINI = {"candidates", "promptFeedback", "usageMetadata", "modelVersion"}
 
 
 def _provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
-    """Return whose batch a line is of, by the kinds of its parts; None where it is of none."""
+    # by the kinds of parts: a plain table may have columns key, error or response
     if not {"response", "result", "error"} & {*row} and any(each <= {*row} for each in _ASKED):
         raise StudyError(
             f"{path}: holds what was asked in a batch, no replies; import the file of its results"
@@ -77,7 +77,7 @@ def _results(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Itera
 
 
 def _as_chat(body: bytes) -> bytes:
-    """Return the body of an OpenAI Response as the chat completion that says the same; any other as it is."""
+    # our reader of replies knows chat completions: a body of the Responses API becomes one that says the same
     said = values.load(body) if b'"response"' in body else None  # few bodies are read twice for it
     if at(said, "object") != "response":
         return body

@@ -54,7 +54,7 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
 
 
 def _model(path: Path, task: str) -> str:
-    """Return the model that the results in the same folder name, else the name of the folder."""
+    # samples name no model: the results in the same folder do, else its name
     for results in sorted(path.parent.glob("results*.json"), reverse=True)[:20]:
         small = results.stat().st_size <= _LARGEST
         found = mapping(record.parsed(results.read_bytes(), str(results))) if small else {}
@@ -132,7 +132,7 @@ def _choice(row: Mapping[str, Any], asked: Sequence[tuple[str, str]], n: int) ->
 
 
 def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
-    """Return the question as the item has it, since prompts differ from model to model; the prompt where it has none."""
+    # as the item has it, since prompts differ from model to model; the prompt where it has none
     texts = {str(n).casefold(): each for n, each in doc.items() if isinstance(each, str) and each.strip()}
     known = next((texts[name] for name in _STEMS if name in texts), None)
     options = {each.strip() for each in _options(doc)}
@@ -143,7 +143,7 @@ def _stem(doc: Mapping[str, Any], prompt: str) -> str | None:
 
 
 def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
-    """Return the passages a question is about: fields of the item that the prompt shows, but for stem and options."""
+    # a field that the prompt shows is part of what was asked, one that it does not show is none
     used, found = {str(each).strip() for each in (stem, *_options(doc))}, []
     for name, value in doc.items():
         text, plain = value.strip() if isinstance(value, str) else "", str(name).casefold()
@@ -154,7 +154,7 @@ def _context(doc: Mapping[str, Any], stem: str | None, prompt: str) -> str:
 
 
 def _options(doc: Mapping[str, Any]) -> list[str]:
-    """Return the options of an item, in a list or in fields of their own such as ``choice1`` or ``ending0``."""
+    # COPA has choice1, HellaSwag endings, others a list or a list below text
     found = doc.get("choices") or doc.get("options") or doc.get("endings")
     found = found.get("text") if isinstance(found, dict) else found
     found = found or [doc[each] for each in option_columns(list(doc)).values()]

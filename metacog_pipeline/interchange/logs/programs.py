@@ -190,7 +190,7 @@ def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
 
 
 def _doc(doc: Mapping[str, Any], read: bool) -> dict[str, Any] | None:
-    """Return the question; where the choices are bare letters their texts are in the prompt."""
+    # where the choices are bare letters their texts are in the prompt
     query, choices = record.last_asked(doc.get("query")), [str(each) for each in listed(doc.get("choices"))]
     gold = doc.get("gold_index", doc.get("gold"))
     whole = [record.whole(each) for each in (gold if isinstance(gold, list) else [gold])]
@@ -241,7 +241,7 @@ def helm(path: Path, found: Mapping[str, Any]) -> Iterator[Sample]:
 
 
 def _asked(state: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the columns of a question: with options where their letters were asked for, else as HELM scored it."""
+    # options were shown only where HELM maps their letters to texts
     references, asked = objects(instance.get("references")), _text(instance.get("input"))
     right = [place for place, each in enumerate(references) if "correct" in listed(each.get("tags"))]
     texts = [_text(each.get("output")) or "" for each in references]
@@ -254,7 +254,7 @@ def _asked(state: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str, A
 
 
 def _text(value: Any) -> str | None:
-    """Return the text of an input or an output; the first releases wrote it alone."""
+    # the first releases wrote the text alone, later ones an object
     found = value.get("text") if isinstance(value, dict) else value
     return found if isinstance(found, str) else None
 
@@ -274,7 +274,7 @@ def _completion(reply: Mapping[str, Any], result: Mapping[str, Any], model: str)
 
 
 def _verdicts(path: Path) -> dict[tuple[str, int], bool]:
-    """Return what HELM says of the reply to each question in each trial, as it was asked."""
+    # of questions as they were asked: HELM scores perturbed ones in the same file
     found: dict[tuple[str, int], bool] = {}
     known = path.is_file() and path.stat().st_size <= _LARGEST
     for row in objects(record.parsed(path.read_bytes(), str(path))) if known else ():
