@@ -204,11 +204,8 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
 
 
 def _object_row(number: int, value: Any) -> FileRow:
-    return (
-        FileRow(number, value)
-        if isinstance(value, dict)
-        else FileRow(number, {}, "the row is no JSON object")
-    )
+    known = isinstance(value, dict)
+    return FileRow(number, value if known else {}, None if known else "the row is no JSON object")
 
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:

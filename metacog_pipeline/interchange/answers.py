@@ -12,25 +12,10 @@ from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns, table_columns
+from metacog_pipeline.interchange import columns, import_rules, table_columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import (
-    RowError,
-    absent,
-    correctness,
-    folded,
-    only,
-    reply_text,
-    shown,
-)
-from metacog_pipeline.interchange.import_rules import (
-    CHECKS,
-    ITEM_FIELDS,
-    RESPONSE,
-    TRUSTED,
-    ImportOptions,
-    RowRules,
-)
+from metacog_pipeline.interchange.columns import RowError, absent, reply_text, shown
+from metacog_pipeline.interchange.import_rules import ImportOptions, RowRules
 from metacog_pipeline.interchange.record import Sample
 
 _READ = 200  # answers that are read to say how good they are
@@ -54,18 +39,21 @@ def of_log(
     path: Path, rules: RowRules, samples: Sequence[Sample], options: ImportOptions
 ) -> tuple[Sequence[Sample], list[str]]:
     """Return the samples of a log, each with its item, and how they were understood."""
-    answers = Answers(
-        path, rules, dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log"), options, rules.condition
-    )
+    fields = dict.fromkeys((*import_rules.ITEM_FIELDS, import_rules.RESPONSE), "the log")
+    answers = Answers(path, rules, fields, options, rules.condition)
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
         asked = (each.question or {}).get("question")
+        said = {
+            "item_id": each.name,
+            "question": asked,
+            "run": each.run,
+            import_rules.RESPONSE: each.said.text,
+        }
         try:
             if each.why is None:
-                answers.take(
-                    each, {"item_id": each.name, "question": asked, RESPONSE: each.said.text, "run": each.run}
-                )
+                answers.take(each, said)
         except RowError as error:
             each.why = str(error)
     return samples, answers.summary(len(samples))
@@ -85,16 +73,16 @@ class Answers:
             self._usual = condition if condition == rules.condition else rules.condition_named(condition)
         except RowError as error:
             raise StudyError(f"--condition {condition}: {error}") from None
-        if unknown := [each for each in options.trust if each not in {*TRUSTED, *fields}]:
+        if unknown := [each for each in options.trust if each not in {*import_rules.TRUSTED, *fields}]:
             raise StudyError(f"--trust {unknown[0]}: the file has no such field; it has {', '.join(fields)}")
         self._by_id = {item.item_id: item for item in rules.items}
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
         self._by_question: dict[str, list[Any]] = {}
         for item in rules.items if "question" in fields else ():
-            for text in {folded(each) for each in rules.questions(item)}:
+            for text in {columns.folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
         self._taken: dict[tuple[str, int, str, str], Sample] = {}
-        self._agree = dict.fromkeys(("question", *CHECKS), 0)
+        self._agree = dict.fromkeys(("question", *import_rules.CHECKS), 0)
         self._confidence = table_columns.Confidence(path, rules, options.scale)
         rules.given = frozenset(fields)
 
@@ -117,8 +105,8 @@ class Answers:
         self._taken[key] = made
         if asks is not None:
             self._prove("question", asks, made.row, item, "has another question")
-        for name in CHECKS:
-            value = only(self._options.word(said.get(name)))
+        for name in import_rules.CHECKS:
+            value = columns.only(self._options.word(said.get(name)))
             if not columns.missing(value):
                 self._check(name, value, made, item)
 
@@ -127,7 +115,7 @@ class Answers:
         try:
             if name == "key":
                 ours, agrees = self._rules.keyed(item), self._rules.agrees(item, value)
-            elif (right := correctness(value)) is None:
+            elif (right := columns.correctness(value)) is None:
                 raise RowError("is neither right nor wrong")
             elif len(self._rules.all_steps) > 1 or (mine := self._rules.right(self._parsed(made))) is None:
                 return  # nothing is right or wrong here, or not yet
@@ -150,7 +138,7 @@ class Answers:
     def _find(self, said: Mapping[str, Any]) -> tuple[Any, bool | None]:
         """Return the item, and whether a question next to an id is that of the item."""
         rules, name, question = self._rules, said.get("item_id"), said.get("question")
-        asking = [] if absent(question) else self._by_question.get(folded(str(question)), [])
+        asking = [] if absent(question) else self._by_question.get(columns.folded(str(question)), [])
         if not absent(name):
             text = str(name).strip()
             found = self._by_id.get(text) or self._folded.get(text.casefold())
@@ -171,13 +159,13 @@ class Answers:
 
     def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else those put together from its fields."""
-        rules, steps, raw = self._rules, self._rules.steps(item, condition), said.get(RESPONSE)
+        rules, steps, raw = self._rules, self._rules.steps(item, condition), said.get(import_rules.RESPONSE)
         found = {step: said[step] for step in steps if step not in rules.own and not absent(said.get(step))}
         found = {step: reply_text(value, step) for step, value in found.items()}
         there = raw is not None and raw == raw  # an empty text is a reply, NaN is none
         bare = rules.bare(raw) if there else None
         if there and bare is None and not absent(raw):
-            found[self._step(said, steps, item)] = reply_text(raw, RESPONSE)
+            found[self._step(said, steps, item)] = reply_text(raw, import_rules.RESPONSE)
         if len(found) == len(steps):
             return found
         own = self._confidence.stated(said if bare is None else {**said, bare: raw}, self._options, row)
@@ -206,17 +194,16 @@ class Answers:
         proofs = [f"{name} of {n} agrees" for name, n in self._agree.items() if n]
         proof = "; ".join(proofs) or "nothing proves the match"
         every = list(self._taken.values())
-        read = [
-            self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]
-        ]  # the boards have those of all
+        some = every[:: -(-len(every) // _READ) or 1]  # the boards have the numbers of all
+        read = [self._parsed(each) for each in some]
         right = [value for value in map(self._rules.right, read) if value is not None]
         odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
-        accuracy = (
+        share = (
             f"accuracy {sum(right) / len(right):.3f} of {len(right)}" if right else "none is right or wrong"
         )
         lines = [
             f"{rows} rows, {len(every)} taken; {proof}",
-            f"of {len(read)} answers that were read {odd} cannot be read; {accuracy}",
+            f"of {len(read)} answers that were read {odd} cannot be read; {share}",
         ]
         return [*lines, str(self._confidence)] if {*self._rules.rated} & {*self._fields} else lines
 

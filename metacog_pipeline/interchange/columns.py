@@ -93,9 +93,8 @@ def run_of(value: Any) -> int | None:
     told = _NUMBERED.fullmatch(str(value).strip())
     run = int(told[1]) if told else whole(value)
     if run is None or not 0 <= run <= MOST_RUNS:
-        raise RowError(
-            f"run {shown(value)} is no number" if run is None else f"run {run} is outside 0 to {MOST_RUNS}"
-        )
+        outside = f"run {run} is outside 0 to {MOST_RUNS}"
+        raise RowError(f"run {shown(value)} is no number" if run is None else outside)
     return run
 
 

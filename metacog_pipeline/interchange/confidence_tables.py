@@ -118,11 +118,8 @@ def read_trials(file: AnswerFile, given: Given) -> tuple[ConfidenceData, Broken]
     pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
     for name in asked:
         steps = path_of(name)
-        if (
-            name not in there
-            and not (len(steps) > 1 and steps[0] in there)
-            and not (pooled and name == _POOLED)
-        ):
+        leads = len(steps) > 1 and steps[0] in there
+        if not (name in there or leads or (pooled and name == _POOLED)):
             near = f"no column {name!r}{suggestion(name, there)}"
             raise StudyError(f"{file.path}: {near}; the columns are: {', '.join(map(repr, there))[:300]}")
     names = [name for name in there if name]

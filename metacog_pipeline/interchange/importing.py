@@ -21,18 +21,8 @@ from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.interchange import answers, matching, study_files, tables
-from metacog_pipeline.interchange.import_rules import (
-    NOT_KEPT,
-    TRUSTED,
-    UNKNOWN,
-    UNSCORED,
-    Imported,
-    ImportOptions,
-    QuestionRows,
-    Rejected,
-    RowRules,
-)
+from metacog_pipeline.interchange import answers, import_rules, matching, study_files, tables
+from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, QuestionRows, RowRules
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
 from metacog_pipeline.interchange.record import Sample
@@ -176,8 +166,10 @@ def import_questions(
     samples, study = list(found), load_study(study_path) if study_path.exists() else None
     usable = _usable(path, samples)
     names = _models(path, study, samples, options)
-    if unknown := [each for each in options.trust if each not in TRUSTED]:
-        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
+    if unknown := [each for each in options.trust if each not in import_rules.TRUSTED]:
+        raise StudyError(
+            f"--trust {unknown[0]}: give one of {', '.join(import_rules.TRUSTED)}; nothing was kept"
+        )
     name = own_questions()
     condition = condition or _condition(study, name, usable)
     matched = matching.match(path, _items(study, name), samples, options.trust)
@@ -300,7 +292,7 @@ def _records(
             # what makes it the same answer when it is imported again
             identity = [benchmark, model, each.run, each.item, under, *own, text, mode]
             made = Record(**{
-                **UNKNOWN, **{name: getattr(said.usage, name) for name in _USAGE},
+                **import_rules.UNKNOWN, **{name: getattr(said.usage, name) for name in _USAGE},
                 "answer_id": sha256_hex(canonical_json(identity)),
                 "benchmark": benchmark, "model": model, "run": each.run, "item_id": each.item,
                 "item_hash": item.item_hash, "condition": under, "step": step, "mode": mode, "text": text,
@@ -322,7 +314,8 @@ def _done(samples: Sequence[Sample], found: Imported) -> Imported:
     rejected = []
     for each in samples:
         if (reason := each.why or each.unscored) is not None and not each.same:
-            rejected.append(Rejected(each.row or each.name, NOT_KEPT if each.why else UNSCORED, reason))
+            what = import_rules.NOT_KEPT if each.why else import_rules.UNSCORED
+            rejected.append(import_rules.Rejected(each.row or each.name, what, reason))
     same = sum(each.same and each.why is not None for each in samples)
     return replace(found, rejected=tuple(rejected), rows=len(samples), same=same)
 
@@ -391,10 +384,9 @@ def _understood(
     if matched.reordered:
         found += f"; {matched.reordered} show its options in another order: each is read in its own"
     yield found
-    lost = sum(each.what == NOT_KEPT for each in done.rejected)
-    more = f"{done.known} known before, " * (done.known > 0) + f"{done.same} the same once more, " * (
-        done.same > 0
-    )
+    lost = sum(each.what == import_rules.NOT_KEPT for each in done.rejected)
+    more = f"{done.known} known before, " if done.known else ""
+    more += f"{done.same} the same once more, " if done.same else ""
     yield f"{done.rows} rows: {done.kept} kept, {more}{lost} not kept"
     reasons = Counter((what, why) for _, what, why in done.rejected)
     for (what, why), n in reasons.most_common(_REASONS):
@@ -430,9 +422,8 @@ def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[
         for each, mine in read_here:
             if (item := items[each.item]).options:
                 places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
-        parts = (
-            f"{LETTERS[at]} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items())
-        )
+        shares = ((LETTERS[at], sum(own) / len(own), len(own)) for at, own in sorted(places.items()))
+        parts = (f"{letter} {share:.3f} of {n}" for letter, share, n in shares)
         yield f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
     if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
         key = one_line(str(items[read_here[0][0].item].answer), 40)

@@ -118,18 +118,15 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     taken = {*_OF_QUESTION, *CONTEXT, *(each for known in NAMES.values() for each in known)}
     taken |= {compared_name(each) for each in parts.values()}
     # what a question is about, its source, its difficulty: plain columns stay with it as they are
-    own = (
-        (plain[each], v)
-        for each, v in cells.items()
-        if each not in taken and isinstance(v, str | int | float)
-    )
+    more = ((plain[each], v) for each, v in cells.items() if each not in taken and not absent(v))
+    own = [(name, str(v)[:_LONGEST_OWN]) for name, v in more if isinstance(v, str | int | float)]
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
         "dataset": "own", "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         "question": question, "kind": kind, "options": options, "answer": forms[0] if forms else "",
         "accept": tuple(forms[1:]), "reject": rejected, "tolerance": _tolerance(cells.get("tolerance")), "unit": unit,
         "group": str(cells.get("group") or ""),
-        "own": tuple((name, str(v)[:_LONGEST_OWN]) for name, v in own if not absent(v))[:_MOST_OWN],
+        "own": tuple(own[:_MOST_OWN]),
     }  # fmt: skip
 
 

@@ -36,14 +36,12 @@ class Sample:
     task: str
     model: str  # "" where the file does not say
     said: Completion = OK
-    question: Mapping[str, Any] | None = (
-        None  # columns of a `question_of`; None where the file does not hold it
-    )
+    # columns of a `question_of`; None where the file does not hold it
+    question: Mapping[str, Any] | None = None
     run: int = 1  # which repeat
     right: bool | None = None  # the log's verdict
-    settings: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # temperature, seed and what else the log reports
+    # temperature, seed and what else the log reports
+    settings: Mapping[str, Any] = field(default_factory=dict)
     why: str | None = None  # it is not kept
     same: bool = False  # because another row has the same answer
     unscored: str | None = None  # why it is kept and not scored

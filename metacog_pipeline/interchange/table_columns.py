@@ -15,16 +15,7 @@ from typing import Any
 from metacog_pipeline.errors import StudyError, one_line, suggestion
 from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import (
-    SHOWN,
-    RowError,
-    Scale,
-    missing,
-    number,
-    parse_scale,
-    shown,
-    whole,
-)
+from metacog_pipeline.interchange.columns import RowError, Scale, missing, number, shown
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, ImportOptions, RowRules
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.reading.envelope import plain
@@ -61,9 +52,8 @@ def samples(
     found = []
     for row in file:
         said = {field: columns.cell(row.cells, column) for field, column in fields.items()}
-        made = Sample(
-            str(row.number), "", columns.line_of(said.get("model")), settings=settings, row=row.number
-        )
+        model = columns.line_of(said.get("model"))
+        made = Sample(str(row.number), "", model, settings=settings, row=row.number)
         found.append(made)
         try:
             if row.broken is not None:
@@ -124,9 +114,8 @@ def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> d
     found = found_columns(rows, mapping, usual)
     if not any(field in found for field in ITEM_FIELDS):
         ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=… or question=…"
-        raise StudyError(
-            f"{rows.path}: no column names the {rules.item_word}; use --map {ways}; {_there(rows)}"
-        )
+        lacks = f"no column names the {rules.item_word}; use --map {ways}"
+        raise StudyError(f"{rows.path}: {lacks}; {_there(rows)}")
     if not any(field in found for field in (*raw, *rules.own)):
         ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))
         hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
@@ -198,9 +187,9 @@ class Confidence:
     def _rated(self, value: Any, stated: float | None) -> str:
         own, scale = self._own, self.declared or self._own
         if scale == own:
-            exact = whole(value)
+            exact = columns.whole(value)
             if exact is not None or stated is None or "e" not in str(value).casefold():
-                return one_line(str(value).strip(), SHOWN) if exact is None else str(exact)
+                return one_line(str(value).strip(), columns.SHOWN) if exact is None else str(exact)
         if stated is None:
             raise RowError(f"confidence {shown(value)} is no number on {scale}")
         if (share := scale.share(stated)) is None:
@@ -233,9 +222,8 @@ class Confidence:
         fits_own = {v: own.low <= v <= own.high and not (self._whole and v % 1) for v in self._stated}
         off = sum(n for value, n in self._stated.items() if not fits_own[value])
         fits = fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
-        narrower = any(
-            each.high - each.low < own.high - own.low for each in filter(None, map(parse_scale, fits))
-        )
+        spans = [each.high - each.low for each in map(columns.parse_scale, fits) if each is not None]
+        narrower = any(span < own.high - own.low for span in spans)
         if off <= _TOLERATED * stated and not (off == 0 and narrower):
             return
         ways = " or ".join(f"--scale {name}" for name in fits) or "--scale LOW..HIGH"

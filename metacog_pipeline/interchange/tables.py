@@ -165,9 +165,8 @@ class _Table:
         return str(question)
 
     def _part(self, field: str) -> str:
-        return (
-            f"map a part of it, as in --map {field}={self._columns[field]}.NAME or {self._columns[field]}[0]"
-        )
+        column = self._columns[field]
+        return f"map a part of it, as in --map {field}={column}.NAME or {column}[0]"
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._parts:

@@ -51,3 +51,10 @@ def test_a_declared_scale_is_that_of_bare_shares_and_takes_a_few_as_they_stand(t
         imported(tmp_path, ["90", "0.85"] * 10, "0..100")
     with pytest.raises(RowError, match=r"outside 0\.\.1"):
         imported(tmp_path, SIGNS, "0..1")
+
+
+def test_a_number_with_a_comma_is_refused_with_its_row(tmp_path):
+    with pytest.raises(
+        StudyError, match=r"row 1: confidence '0,75' is a number with a comma.*nothing was kept"
+    ):
+        imported(tmp_path, ["1", "0,75"])

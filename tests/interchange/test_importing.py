@@ -179,23 +179,6 @@ def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
     assert [each.row for each in found.rejected] == [7]
 
 
-def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
-    into = benchmark("metacogbench")
-    before = kept(into)
-    items = [item for item in into.items if item.tier == "1b"][:2]
-    rows = [
-        {"item_id": item.item_id, "answer": "x", "pre": pre, "post": 50}
-        for item, pre in zip(items, (50, "0,75"), strict=True)
-    ]
-    comma = r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
-    with pytest.raises(StudyError, match=comma):
-        take(into, tmp_path / "a.csv", rows)
-    unknown = r"none of its 2 rows can be used: row 2: unknown item.*nothing was kept"
-    with pytest.raises(StudyError, match=unknown):
-        take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
-    assert kept(into) == before
-
-
 def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     other = bound(into.context.study, "signaldetection")

@@ -146,9 +146,7 @@ def test_a_bomb_and_deep_json_are_refused(take, tmp_path, monkeypatch):
     refused(take, tmp_path, path, "not readable as JSON")
 
 
-@pytest.fixture
-def another(tmp_path):
-    """Return eight items of a study in the test's folder, whose benchmark has items of its own."""
+def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, changed, tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
         '[study]\nname = "x"\nruns = 2\n\n[benchmarks.metamedqa]\ndataset = "sample"\nallow_incomplete = true\n'
@@ -157,10 +155,8 @@ def another(tmp_path):
     items = bound(load_study(study), "metamedqa")
     items.context.study.prepare()
     construction.build(items)
-    return [item.item_id for item in items.items[:8]]
+    another = [item.item_id for item in items.items[:8]]
 
-
-def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, another, changed):
     def asked(each: Any) -> None:  # one answer to all: what belongs to each must not be told by its text
         at = int(each["id"][1:])
         each.update(id=another[at], input="", choices=None)

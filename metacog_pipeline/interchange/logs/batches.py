@@ -29,9 +29,8 @@ def _provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
     if "custom_id" in row:
         openai = "openai" if {"response", "error"} & {*row} else None
         return "anthropic" if isinstance(row.get("result"), dict) else openai
-    if "question" in row or not (
-        isinstance(row.get("error"), dict) or _OF_GEMINI & {*mapping(row.get("response"))}
-    ):
+    of_gemini = isinstance(row.get("error"), dict) or _OF_GEMINI & {*mapping(row.get("response"))}
+    if "question" in row or not of_gemini:
         return None
     if not isinstance(row.get("key", at(row, "metadata", "key")), str):  # as Vertex AI has them
         raise StudyError(

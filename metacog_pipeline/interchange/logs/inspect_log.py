@@ -101,23 +101,19 @@ def read(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str] = (
     settings: dict[str, Any] = {name: config[name] for name in _SETTINGS if name in config}
     settings |= {"log": str(about.get("eval_id") or path.name), "created": str(about.get("created") or "")}
     scorers = objects(about.get("scorers"))
-    compares, there = (
-        not scorers or any(_compares(each.get("name")) for each in scorers),
-        set[tuple[str, int]](),
-    )
+    compares = not scorers or any(_compares(each.get("name")) for each in scorers)
+    there = set[tuple[str, int]]()
     for each in found:
         if not isinstance(each, dict):
             raise StudyError(f"{path}: no sample of inspect_ai; nothing was kept")
-        made = Sample(
-            str(each.get("id")), task, model, run=record.whole(each.get("epoch")) or 1, settings=settings
-        )
+        run = record.whole(each.get("epoch")) or 1
+        made = Sample(str(each.get("id")), task, model, run=run, settings=settings)
         there.add((made.name, made.run))
         yield _sample(made, each, compares)
     asked = record.whole(at(header, "results", "total_samples")) or 0
     if there and (lacking := asked - len(there)) > 0:
-        yield Sample(
-            "some", task, model, why=f"{lacking} of the {asked} samples of its run are not in the log"
-        )
+        why = f"{lacking} of the {asked} samples of its run are not in the log"
+        yield Sample("some", task, model, why=why)
 
 
 def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
@@ -146,9 +142,8 @@ def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
     made.unscored = "calls a tool" if tools else "shows a picture or another file" if images else None
     scores = mapping(found.get("scores"))
     # a scorer that compares before others, which may measure the reply's length
-    verdicts = (
-        record.verdict(at(scores, name, "value")) for name in sorted(scores, key=lambda x: not _compares(x))
-    )
+    ordered = sorted(scores, key=lambda name: not _compares(name))
+    verdicts = (record.verdict(at(scores, name, "value")) for name in ordered)
     made.right = next((each for each in verdicts if each is not None), None)
     return made
 

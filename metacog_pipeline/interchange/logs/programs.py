@@ -15,16 +15,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT
-from metacog_pipeline.interchange.record import (
-    OK,
-    Sample,
-    amount,
-    at,
-    listed,
-    mapping,
-    objects,
-    question_cells,
-)
+from metacog_pipeline.interchange.record import OK, Sample, at, listed, mapping, objects, question_cells
 from metacog_pipeline.llm.types import Completion
 from metacog_pipeline.llm.wire import values
 
@@ -39,11 +30,12 @@ def every_eval(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
         place = tuple(str(row.get(each) or "") for each in ("sample_id", "evaluation_name", "model_id"))
         counted[place] += 1
         made = Sample(place[0], place[1] or path.stem, place[2], run=counted[place])
-        turns = [
-            each.get("content") for each in objects(row.get("messages")) if each.get("role") == "assistant"
-        ]
+        turns = [each for each in objects(row.get("messages")) if each.get("role") == "assistant"]
         raw = at(row, "output", "raw")
-        texts = [next(iter(raw), None) if isinstance(raw, list) else raw, *turns[-1:]]
+        texts = [
+            next(iter(raw), None) if isinstance(raw, list) else raw,
+            *(each.get("content") for each in turns[-1:]),
+        ]
         text = next((each for each in texts if isinstance(each, str)), None)
         if row.get("error") or text is None:
             why = f"ended with an error: {str(row['error'])[:80]}" if row.get("error") else "has no reply"
@@ -94,10 +86,10 @@ def _test(row: Mapping[str, Any], made: Sample, stem: str, context: str) -> Samp
     # a test without assertions always passes
     judged = bool(asserted or at(row, "gradingResult", "componentResults"))
     expected = [each["value"] for each in asserted if isinstance(each.get("value"), str | int | float)]
-    cost, latency = row.get("cost") or said.get("cost"), (amount(row.get("latencyMs")) or 0.0) / 1000
+    cost, latency = row.get("cost") or said.get("cost"), (record.amount(row.get("latencyMs")) or 0.0) / 1000
     usage = record.usage(said.get("tokenUsage"), "prompt", "completion")
     return replace(
-        made, said=replace(OK, text=text, cost_usd=amount(cost), latency_s=latency, usage=usage),
+        made, said=replace(OK, text=text, cost_usd=record.amount(cost), latency_s=latency, usage=usage),
         right=record.verdict(row.get("success")) if judged else None,
         question=question_cells(stem, None, expected, read=False, context=context),
     )  # fmt: skip
@@ -141,10 +133,8 @@ def opencompass(path: Path, rows: Mapping[str, dict[str, Any]]) -> Iterator[Samp
         gold = row.get("gold", row.get("answer", row.get("references")))
         answers = [each for each in (gold if isinstance(gold, list) else [gold]) if each is not None]
         letter = str(answers[0]).strip("() .") if len(answers) == 1 else ""
-        made, shown = (
-            Sample(name, task, model, right=record.verdict(row.get("correct"))),
-            record.asked_with_options(prompt),
-        )
+        made = Sample(name, task, model, right=record.verdict(row.get("correct")))
+        shown = record.asked_with_options(prompt)
         if shown is not None and letter and letter in LETTERS[: len(shown[1])]:
             made.question = question_cells(*shown, letter)
         else:
@@ -156,7 +146,7 @@ def opencompass(path: Path, rows: Mapping[str, dict[str, Any]]) -> Iterator[Samp
 # --- lighteval, both generations: a Parquet file with a row for each item ----------------------------------------------
 _DETAILS = re.compile(r"details_(?P<task>.+?)(?:_\d{4}(?:-\d\d-\d\dT[\d.:-]+)?)?$")
 #: Scores of one reply that are 0 or 1, the first that is there.
-_LIGHTEVAL = (
+_LIGHTEVAL = [
     "extractive_match",
     "em",
     "exact_match",
@@ -165,7 +155,7 @@ _LIGHTEVAL = (
     "quasi_exact_match",
     "pem",
     "qem",
-)
+]
 
 
 def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]:
@@ -177,9 +167,8 @@ def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
         doc = mapping(row.get("doc")) or {**row, "query": row.get("full_prompt")}
         said = mapping(row.get("model_response")) or {"text": row.get("predictions")}
         right = record.scored(mapping(row.get("metric") or row.get("metrics")), _LIGHTEVAL)
-        made = Sample(
-            str(doc.get("id") or number), task, model, question=_doc(doc, right is not None), right=right
-        )
+        name, question = str(doc.get("id") or number), _doc(doc, right is not None)
+        made = Sample(name, task, model, question=question, right=right)
         likely = [each[0] if listed(each) else each for each in listed(said.get("logprobs"))]
         replies = [each for each in listed(said.get("text")) if isinstance(each, str)]
         weighed = len(likely) == len(listed(doc.get("choices"))) > 1
@@ -267,7 +256,7 @@ def _completion(reply: Mapping[str, Any], result: Mapping[str, Any], model: str)
     # without alternatives the provider gives none: HELM writes 0 then
     known = any(len(each["top_logprobs"]) > 1 for each in tokens)
     logprobs = values.token_logprobs(tokens) if known else ()
-    began = amount(result.get("request_datetime"))
+    began = record.amount(result.get("request_datetime"))
     date = datetime.fromtimestamp(began, UTC) if began is not None and began < 4e9 else None
     said = str(reply.get("text") or "")
     return replace(OK, text=said, model_reported=model or None, logprobs=logprobs, started_at=date)
