@@ -35,23 +35,19 @@ def observe(
 
 
 def score(frame: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
-    """Return the estimates of every run."""
     return _estimated(frame, seed, allow_incomplete, by_run=True)
 
 
 def pool(frame: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
-    """Return the estimates over all runs."""
     return _estimated(frame, seed, allow_incomplete, by_run=False)
 
 
 def compare(frame: pl.DataFrame, *, seed: int) -> pl.DataFrame:
-    """Return every comparison."""
     benchmark = bound(seed)
     return comparisons.comparisons(benchmark, groups(benchmark, frame, by_run=False))
 
 
 def groups(benchmark: MetaMedQA, frame: pl.DataFrame, *, by_run: bool) -> list[Group]:
-    """Return the groups of responses."""
     return estimates.groups_of(benchmark, benchmark.derive(frame, None), by_run=by_run)
 
 

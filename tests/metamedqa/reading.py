@@ -56,7 +56,6 @@ def read_answers(
 def table(
     header: Iterable[Any], rows: Iterable[Iterable[Any]], separator: str = ",", ends: str = "\n"
 ) -> str:
-    """Return a table as CSV text."""
     out = io.StringIO()
     csv.writer(out, delimiter=separator, lineterminator=ends).writerows([header, *rows])
     return out.getvalue()

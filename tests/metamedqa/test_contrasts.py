@@ -23,10 +23,7 @@ def three(answered, items):
 
 
 def rows(found: pl.DataFrame, family: str, measure: str = "accuracy", **where: str) -> list[dict[str, Any]]:
-    chosen = found.filter(pl.col("family") == family, pl.col("measure") == measure)
-    for column, value in where.items():
-        chosen = chosen.filter(pl.col(column) == value)
-    return list(chosen.iter_rows(named=True))
+    return list(found.filter(family=family, measure=measure, **where).iter_rows(named=True))
 
 
 def test_anova_and_tukey_are_those_of_the_items(three):
@@ -58,10 +55,7 @@ def test_lsd_compares_each_condition_with_the_baseline_uncorrected_with_holm_bes
 
 def test_paired_tests_use_shared_items_with_holm(three):
     found = compare(three, seed=1)
-    paired, lone = (
-        rows(found, "paired_models", condition="baseline"),
-        rows(found, "mcnemar_models", condition="baseline"),
-    )
+    paired, lone = (rows(found, f"{name}_models", condition="baseline") for name in ("paired", "mcnemar"))
     assert len(paired) == len(lone) == 3
     for row in paired:
         assert row["low"] <= row["value"] <= row["high"] and row["n"] == 170
@@ -90,22 +84,15 @@ def test_correlation_is_given_with_and_without_models_that_overuse_e(three):
     always_e = three.filter(pl.col("model") == "mid").with_columns(
         model=pl.lit("eager"), answer=pl.lit("E"), correct=(pl.col("target") == "E").cast(pl.Int8)
     )
-    found = rows(
-        compare(pl.concat([three, always_e]), seed=1),
-        "correlation_models",
-        "missing_answer_recall",
-        condition="baseline",
-    )
+    made = compare(pl.concat([three, always_e]), seed=1)
+    found = rows(made, "correlation_models", "missing_answer_recall", condition="baseline")
     assert [row["n"] for row in found] == [4, 3]
     assert found[0]["note"] == "all 4 models" and "eager (E is 100.0% of all choices)" in found[1]["note"]
 
 
 def test_runs_of_an_item_are_one_observation(answered, items):
-    frames = [
-        answered(items, ObserverSpec(seed=seed), model=f"m{seed}", run=run)
-        for seed in (1, 2)
-        for run in (1, 2, 3)
-    ]
+    runs = [(seed, run) for seed in (1, 2) for run in (1, 2, 3)]
+    frames = [answered(items, ObserverSpec(seed=s), model=f"m{s}", run=run) for s, run in runs]
     found = compare(pl.concat(frames), seed=1)
     assert rows(found, "anova_models")[0]["n"] == 2 * len(items)
     assert rows(found, "paired_models")[0]["n"] == len(items)
@@ -144,11 +131,8 @@ def test_a_model_that_lacks_answers_is_in_every_test_and_the_row_says_so(three):
     tested = found.filter(pl.col("condition") == "baseline", pl.col("family").str.ends_with("_models"))
     without = (pl.col("a") == "good") & (pl.col("b") == "weak")
     said = tested.filter(~without)["note"].str.contains("left out: 2 of mid without an answer")
-    assert (
-        tested.height > 30
-        and said.all()
-        and not tested.filter(without)["note"].str.contains("left out").any()
-    )
+    untouched = tested.filter(without)["note"].str.contains("left out")
+    assert tested.height > 30 and said.all() and not untouched.any()
     (anova_row,) = rows(found, "anova_models", condition="baseline")
     assert (anova_row["n"], anova_row["df2"]) == (3 * 170 - 2, 3 * 170 - 2 - 3)
 

@@ -39,12 +39,10 @@ _ALPHA = 0.05
 
 
 def table(data, name):
-    """Return a published file."""
     return pl.read_csv(data / name, glob=False)
 
 
 def raw_counts(cells):
-    """Return the counts of cells, by stimulus, response and rating."""
     return counts(*([[float(n) for n in text.split(";")] for text in cells[f"nR_{s}"]] for s in ("S1", "S2")))
 
 
@@ -62,7 +60,6 @@ def precision():
 
 
 def model_free(found, data):
-    """Return task, model, trials, and M-ratio, AUROC2 and meta-information of each published cell."""
     cells, s1 = table(data, "counts.csv"), [row for row in found.claims if row["place"] == "table S1"]
     ratio = {(row["task"], row["model"]): row["recomputed"] for row in s1 if row["quantity"] == "m_ratio"}
     raw = raw_counts(cells)
@@ -81,7 +78,6 @@ def half_width(d, trials, m_ratio=0.8):
 
 
 def relative_criteria(data):
-    """Return task, model, risk condition, trials and c′ with its interval of each published cell."""
     cells = table(data, "criterion_counts.csv")
     found = type1_of(cells)
     ends = np.column_stack([found.c_prime, *found.interval("c_prime")]).tolist()
@@ -114,7 +110,6 @@ def write_refit(data, posteriors):
 
 
 def refit_tables(data, seed, posteriors):
-    """Return the refit of the four files of ``data``, posteriors kept in ``posteriors``."""
     cells, risks, s1, s2 = (table(data, name) for name in FILES)
     raw = raw_counts(cells)
     fits = [

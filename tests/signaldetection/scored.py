@@ -75,31 +75,26 @@ def fewer(n_boot: int) -> Iterator[None]:
 
 
 def groups(frame: pl.DataFrame, *, by_run: bool = False, **how: Any) -> list[Group]:
-    """The groups of responses, by default pooled over runs; an item is its own cluster."""
     bench = bound(**how)
     return groups_of(bench, bench.derive(frame.with_columns(cluster="item_id"), None), by_run=by_run)
 
 
 def score(frame: pl.DataFrame, *, n_boot: int = 1000, by_run: bool = True, **how: Any) -> pl.DataFrame:
-    """Every measure of each run; the condition without its task."""
     with fewer(n_boot):
         found = estimates(bound(**how), groups(frame, by_run=by_run, **how))
     return found.with_columns(condition=pl.col("condition").str.split(" ").list.last())
 
 
 def pool(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame:
-    """Every measure over all runs."""
     return score(frame, n_boot=n_boot, by_run=False, **how)
 
 
 def compare(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame:
-    """Every comparison."""
     with fewer(n_boot):
         return comparisons(bound(**how), groups(frame, **how))
 
 
 def table(rows: Any) -> pl.DataFrame:
-    """Comparisons as a table."""
     schema = schema_of(Comparison)
     return pl.DataFrame(
         [tuple(getattr(row, name) for name in schema) for row in rows], schema=schema, orient="row"
@@ -139,7 +134,6 @@ class Built:
 def construct(
     home: Path, dataset: str = "sample", *, tasks: str = "ABC", trials: int = 100, seed: int = 0
 ) -> Built:
-    """Build the items of a study whose sources are at home."""
     bench = bound(home, dataset=f'"{dataset}"', tasks=str(list(tasks)), trials=str(trials), seed=seed)
     done = construction.build(bench)
     return Built(
@@ -163,7 +157,6 @@ def published_posteriors(factory: pytest.TempPathFactory) -> Path:
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:
-    """The refit of the files of ``data``."""
     found = refit.refit_tables(data, seed, posteriors)
     rows = pl.DataFrame(found.claims, infer_schema_length=None)
     return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.tests))

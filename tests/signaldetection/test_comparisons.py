@@ -36,31 +36,22 @@ def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def model(
-    shared: tuple[np.ndarray, np.ndarray],
-    d: float = 1.5,
-    c: float = 0.0,
-    noise: float = 0.0,
-    correlation: float = 0.7,
-    seed: int = 1,
-    **fixed: Any,
-) -> pl.DataFrame:
+    shared: tuple[np.ndarray, np.ndarray], d: float = 1.5, c: float = 0.0, noise: float = 0.0, correlation: float = 0.7,
+    seed: int = 1, **fixed: Any,
+) -> pl.DataFrame:  # fmt: skip
     """A model whose evidence correlates with that of others on the same items; ``noise`` blurs its confidence."""
     stimulus, common = shared
     rng = np.random.default_rng([seed, 7])
     own = rng.standard_normal(len(stimulus))
     evidence = d * (stimulus - 0.5) + np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
-    response = (evidence > c).astype(int)
     blurred = np.abs(evidence - c + noise * rng.standard_normal(len(stimulus)))
-    return responses(stimulus, response, 1 + (blurred[:, None] > STEPS).sum(axis=1), **fixed)
+    confidence = 1 + (blurred[:, None] > STEPS).sum(axis=1)
+    return responses(stimulus, (evidence > c).astype(int), confidence, **fixed)
 
 
 def rows(found: pl.DataFrame, family: str, measure: str | None = None, **where: str) -> list[dict[str, Any]]:
-    chosen = found.filter(pl.col("family") == family)
-    if measure is not None:
-        chosen = chosen.filter(pl.col("measure") == measure)
-    for column, value in where.items():
-        chosen = chosen.filter(pl.col(column) == value)
-    return list(chosen.iter_rows(named=True))
+    named = where if measure is None else {"measure": measure, **where}
+    return list(found.filter(family=family, **named).iter_rows(named=True))
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +62,11 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def efficient(folder):
     """Two models of equal d′, one whose confidence is blurred, on two tasks."""
-    first, second = items_of(4000), items_of(4000, 9)
+    tasks = {"A": items_of(4000), "B": items_of(4000, 9)}
+    named = [(task, name, noise) for task in tasks for name, noise in (("sharp", 0.0), ("blurred", 1.0))]
     frames = [
-        model(first, noise=0.0, seed=1, model="sharp", task="A"),
-        model(first, noise=1.0, seed=2, model="blurred", task="A"),
-        model(second, noise=0.0, seed=3, model="sharp", task="B"),
-        model(second, noise=1.0, seed=4, model="blurred", task="B"),
+        model(tasks[task], noise=noise, seed=seed, model=name, task=task)
+        for seed, (task, name, noise) in enumerate(named, start=1)
     ]
     return compare(pl.concat(frames), seed=1, home=folder, n_boot=200)
 
