@@ -31,7 +31,7 @@ from metacog_pipeline.leaderboard.datasets import MEASURES
 from metacog_pipeline.leaderboard.glossary import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.comparisons import questions_of
-from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.scoring.harmonised import PREFIX
 from metacog_pipeline.stats import exact
 from metacog_pipeline.study.allowed import as_written
 from metacog_pipeline.study.study_file import StudySection

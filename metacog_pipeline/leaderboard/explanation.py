@@ -11,7 +11,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import formulas, terms
-from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.scoring.harmonised import PREFIX
 from metacog_pipeline.stats.coverage import nearest
 
 TABLES = ("estimates", "calibration", "leaderboard")  # with a number, in the order of look-up

@@ -12,7 +12,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Measure
 from metacog_pipeline.scoring.comparisons import questions_of
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
+from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX
 
 _FOLDER = Path(__file__).parent
 SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")  # what everybody reads of confidence

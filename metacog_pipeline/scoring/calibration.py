@@ -17,7 +17,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.scoring.estimates import Basis, basis_of
-from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED, PREFIX
+from metacog_pipeline.scoring.harmonised import CHOSEN, DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import CALIBRATION
 from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints

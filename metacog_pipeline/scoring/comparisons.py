@@ -19,8 +19,7 @@ from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
 from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.estimates import FAILED, measures_of
-from metacog_pipeline.scoring.harmonised import board_condition_expr, lacking
-from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
+from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX, board_condition_expr, lacking
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats._arrays import Floats
@@ -152,8 +151,7 @@ def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
 
 def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> Floats:
     """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none."""
-    correct = {"holm": holm, "bonferroni": bonferroni}[how]
-    p = np.full(rows.height, np.nan)
+    correct, p = {"holm": holm, "bonferroni": bonferroni}[how], np.full(rows.height, np.nan)
     for own in rows.select(*within, "p", _place=pl.int_range(pl.len())).partition_by(within):
         p[own["_place"].to_numpy()] = np.array(correct(own["p"].to_list()), dtype=np.float64)
     return p

@@ -14,8 +14,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Estimate, Group, MeasureSet
 from metacog_pipeline.scoring import calibration, model_pairs
-from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.harmonised_measures import DECLARED
+from metacog_pipeline.scoring.harmonised import DECLARED, harmonised
 
 NO_CONFIDENCE = "no answer has a confidence"
 

@@ -18,8 +18,7 @@ from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.scoring.harmonised import PREFIX, harmonised
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.coverage import low_n
 from metacog_pipeline.stats.estimate import COUNT, OK, Estimate, unavailable

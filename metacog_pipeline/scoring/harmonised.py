@@ -1,7 +1,11 @@
-"""Right or wrong, confidence 0..1 and number of alternatives, of every benchmark that has them (`Benchmark.harmonise`)."""
+"""Right or wrong, confidence 0..1 and number of alternatives, of every benchmark that has them (`Benchmark.harmonise`).
+
+What is measured of them alike for all benchmarks is declared in ``harmonised_measures.toml``.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,8 +13,34 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.benchmark.measures import Measure, Unit, Where
 from metacog_pipeline.scoring.schemas import ANSWER, HARMONISED, table_of
+from metacog_pipeline.stats.coverage import SHARED_PREFIX
+from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.study.frames import read_frame
+
+_FILE = Path(__file__).with_name("harmonised_measures.toml")
+PREFIX = SHARED_PREFIX  # a benchmark may have an ECE of its own: what is not the same has another name
+_STATED: Where = (("confidence", None),)
+#: Of the harmonised answers with a confidence, those that were chosen among a known number of alternatives.
+CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))
+#: What is measured of these (`stats.mafc.efficiency`).
+OF_CHOICES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
+_BEST = {"lowest": False, "neither": None}
+#: By the name without the prefix, in the order of the table.
+DECLARED = tuple(
+    Measure(
+        name,
+        said["label"],
+        unit=Unit(said.get("unit", Unit.SHARE)),
+        range=tuple(said.get("range", (0.0, 1.0))) or (None, None),
+        higher_is_better=_BEST.get(said.get("best"), True),
+        words=said["words"],
+        rests_on=CHOSEN if name in OF_CHOICES else _STATED,
+        shared=True,
+    )
+    for name, said in tomllib.loads(_FILE.read_text("utf-8")).items()
+)
 
 #: One row per cell that lacks answers: how many of those asked, and whether its numbers are shown all the same.
 LACKING = table_of("String benchmark dataset condition model", "Int64 lacking asked", "Boolean shown")

@@ -22,8 +22,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import by_partition, read_respondents
 from metacog_pipeline.scoring import calibration, files
-from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES, PREFIX
+from metacog_pipeline.scoring.harmonised import OF_CHOICES, PREFIX, harmonised
 from metacog_pipeline.scoring.responses import CALL_COLUMNS, read_responses
 from metacog_pipeline.scoring.schemas import CALIBRATION, table_of
 from metacog_pipeline.stats.estimate import Estimate

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Comparison, lost_items
-from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.scoring.harmonised import PREFIX
 from metacog_pipeline.stats import coverage, exact, intervals, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences

@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures import (
     type1_estimates,
     with_cells,
 )
-from metacog_pipeline.scoring import harmonised_measures as shared
+from metacog_pipeline.scoring import harmonised as shared
 from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
 from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, every_measure
-from metacog_pipeline.scoring.harmonised_measures import DECLARED, PREFIX
+from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, confidence_grid
 from metacog_pipeline.stats.auroc import auroc

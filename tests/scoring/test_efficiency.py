@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring.calibration import efficiency_of
-from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
+from metacog_pipeline.scoring.harmonised import OF_CHOICES
 from metacog_pipeline.stats.mafc import intervals
 from metacog_pipeline.stats.mafc.efficiency import Choices, efficiency
 from tests.tables import every

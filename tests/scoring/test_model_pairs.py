@@ -9,8 +9,7 @@ import pytest
 from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.scoring import model_pairs
-from metacog_pipeline.scoring.harmonised import LACKING
-from metacog_pipeline.scoring.harmonised_measures import PREFIX
+from metacog_pipeline.scoring.harmonised import LACKING, PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import coverage, exact
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS, SUMS, of_sums

@@ -19,8 +19,7 @@ from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measur
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.items import E_SHARE_FLAG, LETTERS, MEDIA_ABSENT
 from metacog_pipeline.scoring import calibration
-from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED, OF_CHOICES
+from metacog_pipeline.scoring.harmonised import CHOSEN, DECLARED, OF_CHOICES, harmonised
 from metacog_pipeline.scoring.measures import Resting, share
 from metacog_pipeline.stats import confidence_grid, intervals, resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, SINGLE_ITEM, unavailable
