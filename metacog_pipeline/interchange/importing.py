@@ -156,20 +156,15 @@ def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
 def import_questions(
-    path: Path,
-    study_path: Path,
-    found: Iterable[Sample],
-    options: ImportOptions,
-    condition: str | None = None,
-) -> Imported:
+    path: Path, study_path: Path, found: Iterable[Sample], options: ImportOptions, condition: str | None = None
+) -> Imported:  # fmt: skip
     """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
     samples, study = list(found), load_study(study_path) if study_path.exists() else None
     usable = _usable(path, samples)
     names = _models(path, study, samples, options)
     if unknown := [each for each in options.trust if each not in import_rules.TRUSTED]:
-        raise StudyError(
-            f"--trust {unknown[0]}: give one of {', '.join(import_rules.TRUSTED)}; nothing was kept"
-        )
+        known = ", ".join(import_rules.TRUSTED)
+        raise StudyError(f"--trust {unknown[0]}: give one of {known}; nothing was kept")
     name = own_questions()
     condition = condition or _condition(study, name, usable)
     matched = matching.match(path, _items(study, name), samples, options.trust)

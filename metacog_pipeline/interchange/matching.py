@@ -27,13 +27,8 @@ _OTHER = "new, another question under a known id"
 
 
 def match(
-    path: Path,
-    items: Iterable[Question],
-    samples: Sequence[Sample],
-    trust: Sequence[str],
-    *,
-    new: bool = True,
-) -> Matched:
+    path: Path, items: Iterable[Question], samples: Sequence[Sample], trust: Sequence[str], *, new: bool = True
+) -> Matched:  # fmt: skip
     """Find the item of every sample; one that is about none gets a reason in ``why``, without ``new`` also a new one.
 
     Raises ``StudyError`` where the log's key is not that of the item, unless ``key`` is trusted.

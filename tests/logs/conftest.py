@@ -18,9 +18,9 @@ Entries = dict[str, Any]
 
 def entries_of(path):
     """Return every entry of an ``.eval`` file as JSON."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
         found = archive.infolist()
-        return {each.filename: json.loads(inspect_log.unpacked(path, archive, each)) for each in found}
+        return {each.filename: json.loads(inspect_log.unpacked(path, file, each)) for each in found}
 
 
 def lines(path, *rows):

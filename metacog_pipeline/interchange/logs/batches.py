@@ -23,9 +23,8 @@ _OF_GEMINI = {"candidates", "promptFeedback", "usageMetadata", "modelVersion"}
 def _provider_of(path: Path, row: Mapping[str, Any]) -> str | None:
     # by the kinds of parts: a plain table may have columns key, error or response
     if not {"response", "result", "error"} & {*row} and any(each <= {*row} for each in _ASKED):
-        raise StudyError(
-            f"{path}: holds what was asked in a batch, no replies; import the file of its results"
-        )
+        asked = "holds what was asked in a batch, no replies"
+        raise StudyError(f"{path}: {asked}; import the file of its results")
     if "custom_id" in row:
         openai = "openai" if {"response", "error"} & {*row} else None
         return "anthropic" if isinstance(row.get("result"), dict) else openai

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -44,42 +44,39 @@ def _entries(path: Path) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(path) as archive:
             found = {entry.filename: entry for entry in archive.infolist()}
             if "header.json" not in found:
-                raise StudyError(
-                    f"{path}: the run did not finish (no header.json); nothing was kept; run it to its end"
-                )
+                why = "the run did not finish (no header.json)"
+                raise StudyError(f"{path}: {why}; nothing was kept; run it to its end")
             samples = (name for name in found if name.startswith("samples/") and name.endswith(".json"))
             names = ["header.json", *sorted(samples)]
             large = [name for name in names if found[name].file_size > LARGEST]
             if large or sum(found[name].file_size for name in names) > MOST:
-                raise StudyError(
-                    f"{path}: {(large or names)[0]} unpacks to more than is read; nothing was kept"
-                )
-            for name in names:
-                yield name, unpacked(path, archive, found[name])
+                why = f"{(large or names)[0]} unpacks to more than is read"
+                raise StudyError(f"{path}: {why}; nothing was kept")
+            with path.open("rb") as file:
+                for name in names:
+                    yield name, unpacked(path, file, found[name])
     except zipfile.BadZipFile:
-        raise StudyError(
-            f"{path}: cut off, or no log of inspect_ai; nothing was kept; copy the file again"
-        ) from None
+        why = "cut off, or no log of inspect_ai"
+        raise StudyError(f"{path}: {why}; nothing was kept; copy the file again") from None
     except OSError as error:
         raise StudyError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def unpacked(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return an entry, unpacked to the size it names and no further."""
+def unpacked(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
+    """Return an entry of the open ``file``, unpacked to the size it names and no further."""
     try:
-        if entry.compress_type != _ZSTD:
-            with archive.open(entry) as file:
-                return file.read()  # no more than the size the entry names, and held to its checksum
-        with path.open("rb") as file:
-            file.seek(entry.header_offset)
-            head = file.read(_HEAD)
-            file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else is there
-            packed = file.read(entry.compress_size)
-        data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
-        # newer logs are packed with zstd, whose frames need not hold a checksum of their own
+        file.seek(entry.header_offset)
+        head = file.read(_HEAD)
+        file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else is there
+        data = file.read(min(entry.compress_size, LARGEST))
+        if entry.compress_type == _ZSTD:
+            data = pa.decompress(data, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
+        elif entry.compress_type == zipfile.ZIP_DEFLATED:
+            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, max(entry.file_size, 1))
+        # frames of zstd need not hold a checksum of their own
         if zlib.crc32(data) == entry.CRC:
             return bytes(data)
-    except (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, EOFError, RuntimeError, struct.error):
+    except (zlib.error, pa.ArrowException, OSError, struct.error):
         pass
     raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
 
