@@ -11,8 +11,8 @@ from metacog_assets.steps import checked, one_line
 from metacog_assets.study_file import StudyResource, current_study
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import BuildResult
+from metacog_pipeline.leaderboard.publishing import build_boards
 from metacog_pipeline.leaderboard.read import verdicts
-from metacog_pipeline.leaderboard.replayed import build_boards
 from metacog_pipeline.leaderboard.verdict import WORLDS, verdict_table
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.verdict import picture

@@ -16,7 +16,7 @@ from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import MetacogError, StoreError, reason_of
-from metacog_pipeline.leaderboard.shared import among_hosts
+from metacog_pipeline.leaderboard.publishing import among_hosts
 
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt

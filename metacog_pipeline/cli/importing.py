@@ -112,11 +112,11 @@ def _not_taken(rejected: Sequence[Rejected]) -> list[str]:
 
 def _board(study: Study, quiet: bool) -> None:
     """Build and print the board where every model is replayed."""
-    from metacog_pipeline.leaderboard import replayed
+    from metacog_pipeline.leaderboard import publishing
 
     if any(each.provider != "replay" for each in study.askable):  # a model or a judge is asked
         return
-    replayed.publish(study)
+    publishing.publish(study)
     if not quiet and not printing.wanted():
         from metacog_pipeline.cli.boards import print_board
 

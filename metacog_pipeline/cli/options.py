@@ -43,7 +43,7 @@ def opened(study_file: Path) -> Study:
     """Return the study, its home with all that is in its store. Raises as `load_study` and `catch_up`."""
     study = read_study(study_file)
     if study.deploy.store is not None:
-        from metacog_pipeline.leaderboard.shared import catch_up
+        from metacog_pipeline.leaderboard.publishing import catch_up
 
         catch_up(study)
     return study

@@ -14,7 +14,7 @@ from metacog_pipeline.cli.options import opened, study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
-from metacog_pipeline.leaderboard.explanation import explain
+from metacog_pipeline.leaderboard.glossary import explain
 from metacog_pipeline.leaderboard.output import plain, printable
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 

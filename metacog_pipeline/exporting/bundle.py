@@ -42,7 +42,7 @@ from metacog_pipeline.files import (
     sha256_hex,
 )
 from metacog_pipeline.interchange import parquet_bounds
-from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.scoring.human_respondents import path_of as people_path
@@ -278,7 +278,7 @@ def _rebuild(folder: Path, about: Mapping[str, Any], given: Path | None) -> None
             _mark(judging.judged_as(partition), digest)
 
     published = [name for name, each in about["benchmarks"].items() if each["published"]]
-    replayed.publish(study, asking=False, judged=judged, prints=lambda each: each.name in published)
+    publishing.publish(study, asking=False, judged=judged, prints=lambda each: each.name in published)
 
 
 def _refuse_elsewhere(study: Study, inside: Path) -> None:

@@ -1,8 +1,7 @@
 """Build the leaderboard: SQL files run over the Parquet datasets into a new database, tested, then swapped for the old.
 
-All tables are made at each build. Readers are never blocked: the file they opened stays whole until they close it. A table
-of one benchmark whose SQL fails, or whose rows break a test, is left empty with the reason; a benchmark whose files or rows
-break what all share is left off the board with the reason. What cannot be put down to a benchmark leaves the old board.
+A table of one benchmark whose SQL fails, or whose rows break a test, is left empty with the reason; a benchmark whose files
+or rows break what all share is left off the board. What cannot be put down to a benchmark leaves the old board.
 """
 
 from __future__ import annotations
@@ -30,24 +29,14 @@ create temp table build_facts as select ?::varchar as id, ?::varchar as version,
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: its name, its DuckDB type, what it means."""
-
-    name: str
-    type: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class TableResult:
     """The table ``schema.name`` of the board, the tables and datasets it ``reads``, and the ``reason`` why it is empty."""
 
     name: str
     schema: str
     rows: int
-    columns: tuple[Column, ...]
     reads: tuple[str, ...]
-    reason: str | None = None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +61,26 @@ class BrokenError(StoreError):
 
 
 def build(home: Home, *, folder: Path | None = None) -> BuildResult:
-    """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``.
-
-    ``folder`` is the SQL folder; default the one shipped. StoreError if a SQL file is wrong, a Parquet file cannot be read,
-    a shared table cannot be built or breaks a test for every benchmark, or the home cannot be written: the old board is
-    then untouched.
-    """
+    """Build the leaderboard of ``home`` with the SQL ``folder``, or the one shipped. StoreError leaves the old board."""
     project = load_project(folder)
     with building(home):
         files = data_files(home, project)
         try:
-            result = _board(home, project, files, {})
+            return _board(home, project, files, {})
         except BrokenError as error:
+            # A torn file breaks whatever reads it: naming the file helps, naming the table does not.
             refuse_torn(home, files)
             left_out = _broken_alone(home, project, files)
             if not left_out:
                 raise StoreError(f"{error}; the board was left as it was") from None
-            result = _board(home, project, files, left_out)
-    return result
+            return _board(home, project, files, left_out)
 
 
 def _board(home: Home, project: Project, files: Sequence[str], left_out: Mapping[str, str]) -> BuildResult:
     with new_database(home, home.leaderboard) as connection:
         made = _Build(home, Views(connection, project, files, left_out))
         made.make_all()
-        tables = tuple(made.tables)
+        tables = tuple(made.tables)  # those about the build itself, made next, are not among them
         snapshot = made.write_facts()
     return BuildResult(home.leaderboard, snapshot, tables, made.tests, left_out)
 
@@ -166,7 +150,7 @@ class _Build:
             for read in model.reads:
                 self.views.ensure(read)
             connection.execute(f"create table {table} as\n{model.sql}")
-            columns = _described(connection, model, table)
+            _describe(connection, model, table)
             for test in self._due(model):
                 require_none(connection, test)
                 self.tests += 1
@@ -177,16 +161,17 @@ class _Build:
                 raise BrokenError(reason) from None
             refuse_torn(self.home, self.views.files)
             _make_empty(connection, model, table)
-            columns = _described(connection, model, table, reason)
+            _describe(connection, model, table, reason)
         [(rows,)] = connection.execute(f"select count(*) from {table}").fetchall()
         lineage = self.views.project.lineage(model)
-        self.tables.append(TableResult(model.name, model.schema, rows, columns, lineage, reason))
+        self.tables.append(TableResult(model.name, model.schema, rows, lineage, reason))
 
     def _due(self, model: SqlModel) -> Iterator[SqlTest]:
-        """Yield the assertions of a table, and the queries that it is the last table of; none that read an empty one."""
+        """Yield the assertions of a table, and the queries that it is the last table of."""
         yield from model.tests
         tables = {each.name for each in self.views.project.models}
         made = {model.name, *(each.name for each in self.tables)}
+        # A query over an emptied table would find what is missing there, which is said already.
         made -= {each.name for each in self.tables if each.reason is not None}
         for test in self.views.project.tests:
             reads = tables & {*test.reads}
@@ -216,22 +201,18 @@ def _make_empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: s
         connection.execute(f"create table {table} (reason varchar)")
 
 
-def _described(
+def _describe(
     connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str | None = None
-) -> tuple[Column, ...]:
-    """Write what a table and its columns mean into the database, and return the columns."""
-    found = connection.table(table)
-    columns = tuple(
-        Column(name, str(kind), meaning(model.columns, name) or "")
-        for name, kind in zip(found.columns, found.types, strict=True)
-    )
-    unknown = {name for name in model.columns if "*" not in name} - {*found.columns}
+) -> None:
+    """Write what a table and its columns mean into the database."""
+    columns = connection.table(table).columns
+    unknown = {name for name in model.columns if "*" not in name} - {*columns}
     if unknown and reason is None:
         raise BrokenError(f"{model.file}: describes {', '.join(unknown)}, which the table does not have")
     said = model.description if reason is None else f"not built: {reason}"
     comments = [f"comment on table {table} is {text(said)}"]
-    for each in columns:
-        if each.description:
-            comments.append(f"comment on column {table}.{identifier(each.name)} is {text(each.description)}")
+    for name in columns:
+        if words := meaning(model.columns, name):
+            comments.append(f"comment on column {table}.{identifier(name)} is {text(words)}")
+    # In one transaction: each on its own would be written to the disk.
     connection.execute(";\n".join(["begin", *comments, "commit"]))
-    return columns

@@ -1,9 +1,4 @@
-"""Datasets: Parquet files of one shape, and the view ``stg_<name>`` that SQL files read them through.
-
-The columns come from where the files are written (`scoring.schemas`, `transcripts.schema`); those of the study's own
-tables are here, for `status` writes them. A dataset without a file is an empty view of its columns, so that a study
-without answers still has a board. Columns that files have besides the declared ones are kept.
-"""
+"""Datasets: Parquet files of one shape, and the view ``stg_<name>`` that SQL files read them through."""
 
 from __future__ import annotations
 
@@ -33,13 +28,12 @@ STUDY_TABLES = {
     "partitions": _PARTITIONS,
     "boards": _columns(String="benchmark condition"),
 }
-#: What benchmarks declare of their measures: no file, see `declared`.
+# What benchmarks declare of their measures, and to be asked of their answers: no files, see `glossary`.
 MEASURES = _columns(
     String="benchmark measure label unit paper definition",
     Float64="min max",
     Boolean="higher_is_better headline detail",
 )
-#: What benchmarks declare to be asked of their answers, and the test that answers it: no file either.
 QUESTIONS = _columns(String="benchmark question asks family measure")
 _ITEMS = _columns(String="item_id dataset task question key kind item_hash", Int32="position")
 # What benchmarks call the question, the right answer and the sort of an item; ``own`` are other columns of a question file.
@@ -56,30 +50,22 @@ _ITEMS_SELECT = """* replace (
         key, target, answer, stimulus, nullif(known_answer, 'null'), answers['en'][1], map_values(answers)[1][1]
     ) as key,
     coalesce(kind, tier, domain) as kind)"""
-_PRINTED = "estimates/*/published"
+_PRINTED, _COMPARED = "estimates/*/published", ("estimates/*/comparisons/*.parquet",)
 # DuckDB's name of a type of Polars.
 _TYPES = {
-    "String": "varchar",
-    "Int32": "integer",
-    "Int64": "bigint",
-    "Float64": "double",
-    "Boolean": "boolean",
-}
-_TYPES[str(pl.Datetime("us", "UTC"))] = "timestamptz"
+    "String": "varchar", "Int32": "integer", "Int64": "bigint", "Float64": "double", "Boolean": "boolean",
+    str(pl.Datetime("us", "UTC")): "timestamptz",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Parquet files of one shape, which SQL reads as ``view``.
-
-    ``patterns`` of paths relative to the home: ``*`` is for a part of a name, ``**/`` for folders. ``columns`` are name to
-    DuckDB type, ``own`` those that only some files have; ``select`` is what the view selects of them.
-    """
+    """Parquet files of one shape, which SQL reads as ``view``; columns that are not declared are kept."""
 
     view: str
-    patterns: tuple[str, ...]
-    columns: Mapping[str, str]
-    own: Mapping[str, str] = field(default_factory=dict)
+    patterns: tuple[str, ...]  # of paths below the home: * is for a part of a name, **/ for folders
+    columns: Mapping[str, str]  # name → DuckDB type
+    own: Mapping[str, str] = field(default_factory=dict)  # those that only some files have
     select: str = "*"
 
     def of(self, paths: Iterable[str]) -> list[str]:
@@ -98,6 +84,7 @@ class Dataset:
         typed = {**self.columns, **self.own}
         if relation is not None and not typed:
             return relation
+        # Without a file it is an empty view: a study without answers has a board.
         nulls = ", ".join(f'null::{kind} as "{name}"' for name, kind in typed.items())
         whole = f"select {nulls} where false"
         if relation is not None:
@@ -115,11 +102,7 @@ _SHAPES: tuple[tuple[str, Mapping[str, Any], tuple[str, ...]], ...] = (
     ("calls", pl.DataFrame(ARROW_SCHEMA.empty_table()).schema, ("transcripts/**/*.parquet",)),
     ("estimates", schemas.ESTIMATE, ("estimates/*/models/*.parquet",)),
     ("run_estimates", schemas.ESTIMATE, ("estimates/*/runs/**/*.parquet",)),
-    (
-        "comparisons",
-        schemas.COMPARISON,
-        ("estimates/*/comparisons/*.parquet", f"{_PRINTED}/contrasts.parquet"),
-    ),
+    ("comparisons", schemas.COMPARISON, (*_COMPARED, f"{_PRINTED}/contrasts.parquet")),
     ("instruments", schemas.INSTRUMENT, ("estimates/*/instruments/*.parquet",)),
     ("answers", schemas.ANSWER, ("harmonised/**/*.parquet",)),
     ("calibration", schemas.CALIBRATION, ("cross_benchmark/calibration.parquet",)),

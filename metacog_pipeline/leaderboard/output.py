@@ -1,8 +1,7 @@
-"""Rows as text: JSON and CSV for programs, a terminal table for readers.
+"""Rows as text: JSON and CSV for programs, a terminal table for readers."""
 
-Cells may hold what a model wrote or what a file claimed, so every format keeps them from being anything but text:
-no spreadsheet formula, no terminal markup, no control character.
-"""
+# Cells may hold what a model wrote or what a file claimed, so every format keeps them from being anything but text:
+# no spreadsheet formula, no terminal markup, no control character.
 
 from __future__ import annotations
 

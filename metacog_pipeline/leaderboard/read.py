@@ -33,14 +33,11 @@ _KIND, _PLACE = re.compile(r"^[A-Z][A-Za-z ]* Error: "), re.compile(r"\s*LINE \d
 
 
 def connect(home: Home) -> duckdb.DuckDBPyConnection:
-    """Return a connection to the leaderboard of ``home`` that reads and cannot write.
-
-    The file is attached read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new board.
-    It can open no other file. StoreError if there is no leaderboard, or it cannot be read.
-    """
+    """Return a connection to the leaderboard of ``home`` that cannot write, nor open any other file."""
     home = Home(home.path.resolve())
     connection = open_database(home.path)
     try:
+        # Read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new board.
         attach(connection, home.leaderboard, "leaderboard")
         connection.execute("use leaderboard; set search_path = 'leaderboard.main,leaderboard.detail'")
         seal(connection)
@@ -52,10 +49,7 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
 
 @contextlib.contextmanager
 def one_connection(home: Home) -> Iterator[None]:
-    """Have all queries of ``home`` in the block read one board through one connection; it does not see a newer one.
-
-    Within another such block they go on with its connection. Raises as `connect` does.
-    """
+    """Have all queries of ``home`` in the block read one board through one connection; it does not see a newer one."""
     held = _HELD.get()
     if held is not None and held[0] == home:
         yield
@@ -69,18 +63,12 @@ def one_connection(home: Home) -> Iterator[None]:
 
 
 def run_query(home: Home, sql: str) -> Rows:
-    """Run one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, PIVOT) on the leaderboard.
-
-    StudyError if ``sql`` is another statement, or DuckDB refuses it; StoreError as `connect`.
-    """
+    """Run one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, PIVOT); StudyError for any other."""
     return _queried(home, sql, _rows)
 
 
 def query_table(home: Home, sql: str) -> pa.Table:
-    """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database.
-
-    Repeated names are numbered. StudyError where a column holds intervals or unions, which fit no frame.
-    """
+    """Run one reading statement and return an Arrow table with the types of the database; repeated names are numbered."""
     return _queried(home, sql, _arrow)
 
 
@@ -123,11 +111,7 @@ def verdicts(home: Home) -> dict[str, verdict.Verdict]:
 
 
 def pairs(study: Study, a: str, b: str) -> Rows:
-    """Return the tests of model ``a`` against ``b`` in the columns of ``comparisons``, primary ones first.
-
-    Values are of ``a`` minus ``b``, whichever way round the table has them. StudyError for a name that the study does not
-    list, or one name twice; StoreError where the two share no test yet.
-    """
+    """Return the tests of ``a`` minus ``b``, whichever way round ``comparisons`` has them, primary ones first."""
     for name in (a, b):
         study.model(name)
     if a == b:
@@ -209,8 +193,8 @@ def _arrow(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
     found = pa.table({}) if relation is None else relation.to_arrow_table()
     for field in found.schema:
         if _NO_FRAME.search(str(field.type)):
-            said = f'column "{field.name}" holds what fits no frame'
-            raise StudyError(f'{said}; select its parts, or "{field.name}"::varchar')
+            name = f'"{field.name}"'
+            raise StudyError(f"column {name} holds what fits no frame; select its parts, or {name}::varchar")
     return found.rename_columns(unique(found.column_names))
 
 

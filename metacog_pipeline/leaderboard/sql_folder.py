@@ -37,6 +37,7 @@ from metacog_pipeline.storage.read_only import parse
 #: Folders besides the board's own tables: what the study asks, how the board was made, what is read and not kept.
 ASKED, BUILD, VIEWS = BESIDE = ("asked", "build", "views")
 _ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
+_DESCRIBED = ("One row", "Key", "Source")
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
 _ASSERTION = re.compile(r"^\s*-- *(#.*)$", re.MULTILINE)
 _DATASET = re.compile(r"(stg_\w+) = ([^()]+?) ?\((.*)\)")
@@ -54,23 +55,18 @@ class SqlTest:
 
 @dataclass(frozen=True, slots=True)
 class SqlModel:
-    """One SQL file that makes a table.
-
-    The table is ``schema.name``, in ``main`` or ``detail``; of ``benchmark``, None for those of all. It ``reads`` tables,
-    ``stg_`` views, and what a build makes itself (`views`). ``columns`` say what they mean, ``*`` is for any letters of
-    a name. ``part_of`` is the shared dataset the file adds rows to. ``datasets`` are those it declares.
-    """
+    """One SQL file that makes the table ``schema.name``."""
 
     name: str
-    schema: str
+    schema: str  # main or detail
     file: str
     sql: str
-    reads: tuple[str, ...]
-    benchmark: str | None = None
+    reads: tuple[str, ...]  # tables, ``stg_`` views, and what a build makes itself (`views`)
+    benchmark: str | None = None  # None for tables of all
     description: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    part_of: str | None = None
-    datasets: tuple[Dataset, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)  # what they mean; * is for any letters of a name
+    part_of: str | None = None  # the shared dataset the file adds rows to
+    datasets: tuple[Dataset, ...] = ()  # those it declares
     tests: tuple[SqlTest, ...] = ()
 
 
@@ -99,10 +95,7 @@ class Project:
 
 
 def load_project(folder: Path | None = None) -> Project:
-    """Read every SQL file of ``folder`` (default: those shipped).
-
-    StoreError if a file is not one SELECT, a name is used twice, or files read each other in a circle.
-    """
+    """Read every SQL file of ``folder`` (default: those shipped); StoreError names the file with a mistake."""
     root = folder or shipped("dbt_like_sql")
     files = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
     reads = _reads(tuple(files.items()))
@@ -170,9 +163,7 @@ def model_of(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
         sql=sql,
         reads=reads,
         benchmark=path.parent.name if layer == "benchmarks" else None,
-        description=" ".join(
-            f"{name}: {said[name]}" for name in ("One row", "Key", "Source") if name in said
-        ),
+        description=" ".join(f"{name}: {said[name]}" for name in _DESCRIBED if name in said),
         columns=dict(_pairs(_COLUMN, below)),
         part_of=said["Part of"].rstrip(".") if "Part of" in said else None,
         datasets=tuple(_dataset(each, file) for name, each in entries if name == "Reads"),

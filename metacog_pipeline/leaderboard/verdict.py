@@ -1,8 +1,6 @@
-"""The verdict of a study: four questions about metacognition, answered for each model by the benchmarks that ask them.
+"""The verdict of a study: four questions about metacognition, answered for each model by the benchmarks that ask them."""
 
-The rows come from the table ``verdict`` of the leaderboard. The report, the commands and the UI render this object: no
-surface computes an answer of its own, so no two can disagree.
-"""
+# The report, the commands and the UI render this object: no surface computes an answer of its own, so no two can disagree.
 
 from __future__ import annotations
 
@@ -16,20 +14,15 @@ from typing import Any
 from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.leaderboard.output import Rows, fixed, printable, to_table
 
-_KEEPS = "Keeps or changes its judgement for good reasons"
-#: Question → how it is asked, and in a few words.
-QUESTIONS: Mapping[str, tuple[str, str]] = {
-    "knows": (
-        "Knows what it knows: does confidence separate right from wrong answers?",
-        "Knows what it knows",
-    ),
-    "calibrated": ("Calibrated: does stated confidence equal the share of right answers?", "Calibrated"),
-    "unanswerable": (
-        "Notices the unanswerable: does it see that a question has no answer it can give?",
-        "Notices the unanswerable",
-    ),
-    "judgement": (_KEEPS, _KEEPS),
+#: Question → in a few words, and what it asks.
+_ASKED = {
+    "knows": ("Knows what it knows", "does confidence separate right from wrong answers?"),
+    "calibrated": ("Calibrated", "does stated confidence equal the share of right answers?"),
+    "unanswerable": ("Notices the unanswerable", "does it see that a question has no answer it can give?"),
+    "judgement": ("Keeps or changes its judgement for good reasons", ""),
 }
+#: Question → how it is asked, and in a few words.
+QUESTIONS = {name: (f"{words}: {asks}" if asks else words, words) for name, (words, asks) in _ASKED.items()}
 WORLDS = {"measured": "models", "simulated": "simulated respondents"}
 WORSE, BEST, SEPARATED = "worse", "best", "not separated"
 UPHELD = (BEST, SEPARATED)
@@ -48,22 +41,7 @@ _LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One question answered for one model by one benchmark under one condition.
-
-    Attributes
-    ----------
-    estimate, low, high
-        The measure and its 95 % interval; None where ``status`` says why.
-    n, coverage, low_n
-        Its answers; readable answers / asked, 0..1; whether they are too few for the interval to be trusted.
-    n_better
-        The number of models that the primary paired test finds better.
-    best, verdict
-        The model it is compared with; ``best``, ``worse``, ``not separated``, ``not tested`` or ``no value``.
-    difference, difference_low, difference_high, p, n_shared
-        Its value minus that of ``best`` on the items both answered, with the interval at the level of the family of tests
-        and the p corrected over that family.
-    """
+    """One question answered for one model by one benchmark under one condition."""
 
     question: str
     benchmark: str
@@ -74,20 +52,21 @@ class Cell:
     shown: bool
     model: str
     source: str
-    estimate: float | None
+    estimate: float | None  # with its 95 % interval; None where ``status`` says why
     low: float | None
     high: float | None
     n: int | None
-    coverage: float | None
-    low_n: bool | None
+    coverage: float | None  # readable answers / asked, 0..1
+    low_n: bool | None  # too few answers for the interval to be trusted
     status: str
-    n_better: int | None
-    best: str | None
-    verdict: str
+    n_better: int | None  # models that the primary paired test finds better
+    best: str | None  # the model it is compared with
+    verdict: str  # best, worse, not separated, not tested, no value
+    # Its value minus that of ``best`` on the items both answered, at the level of the family of tests.
     difference: float | None
     difference_low: float | None
     difference_high: float | None
-    p: float | None
+    p: float | None  # corrected over the family
     n_shared: int | None
     test_status: str | None
 
@@ -135,11 +114,7 @@ class Verdict:
 
 
 def verdicts(rows: Iterable[Sequence[Any]]) -> dict[str, Verdict]:
-    """Return the verdicts of a study by source, from rows of the table ``verdict`` in the order of `Cell`'s fields.
-
-    Models are in one order everywhere: by how many answers find them best or not separated from the best, then by their
-    mean number of better models, then by name.
-    """
+    """Return the verdicts of a study by source, from rows of the table ``verdict`` in the order of `Cell`'s fields."""
     cells = sorted(
         (Cell(*row) for row in rows), key=lambda each: (each.source, [*QUESTIONS].index(each.question))
     )
@@ -171,6 +146,8 @@ def _place(answer: Answer) -> tuple[int, bool]:
 
 
 def _order(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the models in the order of every surface: by how many answers uphold them, by mean ``n_better``, by name."""
+
     def place(model: str) -> tuple[int, float, str]:
         own = [each for each in cells if each.model == model]
         better = [each.n_better for each in own if each.n_better is not None]
@@ -182,11 +159,7 @@ def _order(cells: Sequence[Cell]) -> tuple[str, ...]:
 
 def _sentence(words: str, answers: Sequence[Answer]) -> str:
     """Return in how many benchmarks each model is the first or not separated from the first, of those with a test."""
-    tested = [
-        answer
-        for answer in answers
-        if any(each.verdict in (WORSE, SEPARATED) for each in answer.cells.values())
-    ]
+    tested = [each for each in answers if {WORSE, SEPARATED} & {cell.verdict for cell in each.cells.values()}]
     if not tested:
         return ""
     upheld = Counter[str]()

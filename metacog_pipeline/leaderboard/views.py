@@ -75,10 +75,9 @@ class Views:
         if name in self._made or dataset is None:
             return
         self._made.add(name)
-        files = [
-            path for path in dataset.of(self.files) if name == "stg_calls" or owner(path) not in self.left_out
-        ]
-        declared = _DECLARED.get(name)
+        files, declared = dataset.of(self.files), _DECLARED.get(name)
+        if name != "stg_calls":  # what is left off the board has been paid all the same
+            files = [path for path in files if owner(path) not in self.left_out]
         whole = dataset.reading(files, f"from {declared}" if declared else None)
         for part in self.project.parts:
             if f"stg_{part.part_of}" == name and part.benchmark not in self.left_out:
@@ -93,22 +92,17 @@ class Views:
         self.ensure("stg_partitions")
         rows = self.connection.execute("select distinct benchmark from stg_partitions").fetchall()
         folders = ("items/", "scored/", "estimates/")
-        known = {str(name) for (name,) in rows} or {
-            owner(path) for path in self.files if path.startswith(folders)
-        }
+        there = {owner(path) for path in self.files if path.startswith(folders)}
+        known = {str(name) for (name,) in rows} or there
         self.asked = sorted(each for each in known - {*self.left_out} if not each.endswith(JUDGEMENTS))
 
     def make_given(self) -> None:
         """Make the tables of what the study asks, and register what the benchmarks declare."""
-        given = {
-            "declared_measures": pl.DataFrame(
-                [*declared_measures(self.asked)], schema=MEASURES, orient="row"
-            ),
-            "declared_questions": pl.DataFrame(
-                [*declared_questions(self.asked)], schema=QUESTIONS, orient="row"
-            ),
-        }
-        for name, frame in given.items():
+        for name, rows, schema in (
+            ("declared_measures", declared_measures(self.asked), MEASURES),
+            ("declared_questions", declared_questions(self.asked), QUESTIONS),
+        ):
+            frame = pl.DataFrame([*rows], schema=schema, orient="row")
             self.connection.register(name, frame.to_arrow())
         asked = "create temp table asked_benchmarks as select unnest(?::varchar[]) as benchmark"
         self.connection.execute(asked, [self.asked])
@@ -137,9 +131,8 @@ class Views:
         models, datasets = [*self.project.models], dict(self.project.datasets)
         for name in self.asked:
             view = f"stg_{name}_responses"
-            model = model_of(
-                f"{name}_responses.sql", _RESPONSES.format(name=name, view=view), (view, "listed")
-            )
+            sql = _RESPONSES.format(name=name, view=view)
+            model = model_of(f"{name}_responses.sql", sql, (view, "listed"))
             if name not in served and model.datasets[0].of(self.files):
                 datasets[view] = model.datasets[0]
                 models.append(replace(model, file=f"the files of {name}", benchmark=name))

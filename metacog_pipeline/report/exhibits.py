@@ -1,8 +1,4 @@
-"""Tables and figures of a paper, drawn again: printed values unchanged, the study's own in the same columns and units.
-
-Printed values come from the tables shipped with the package (`data/published`), as text, so that no digit is lost. Models
-of the study and simulated observers have tables and figures of their own, next to the printed ones.
-"""
+"""Tables and figures of a paper, drawn again: printed values unchanged, the study's own in the same columns and units."""
 
 from __future__ import annotations
 
@@ -32,28 +28,14 @@ Steps = Mapping[str, Point]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table of a paper.
-
-    Attributes
-    ----------
-    label
-        Its heading.
-    printed, spread
-        Columns of the shipped table: the value, and its standard deviation; empty where none is printed.
-    measure
-        The study's measure of the same; empty where it computes none.
-    times
-        What the measure is multiplied with to have the paper's unit: 100 for percent.
-    digits
-        Decimals of the study's value.
-    """
+    """One column of a table of a paper: its heading, and where its values come from."""
 
     label: str
-    printed: str = ""
-    measure: str = ""
-    times: float = 1.0
-    digits: int = 3
-    spread: str = ""
+    printed: str = ""  # column of the shipped table; empty where none is printed
+    measure: str = ""  # the study's measure of the same; empty where it computes none
+    times: float = 1.0  # what the measure is multiplied with to have the paper's unit: 100 for percent
+    digits: int = 3  # decimals of the study's value
+    spread: str = ""  # column of the shipped table: the standard deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +62,7 @@ Worlds = Mapping[str, Mapping[Key, Mapping[str, Own]]]
 def printed(benchmark: str, stem: str) -> list[dict[str, str]]:
     """Return the rows of a shipped table, every value as it is printed."""
     with shipped("data", "published", benchmark, f"{stem}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(file))  # as text, so that no digit is lost
 
 
 def own(home: Home, benchmark: str, measures: Iterable[str], where: str = "true") -> Worlds:
@@ -110,26 +92,17 @@ def tables(
     key_of: Callable[[Key], Sequence[str]] = lambda key: key[:1],
     caption: str = "",
 ) -> Markup:
-    """Return the printed table and below it one per world of the study.
-
-    ``keys`` are the printed columns that name a row and their headings; ``key_of`` gives the same of a group of the
-    study.
-    """
+    """Return the printed table and below it one per world; ``keys`` and ``key_of`` name its rows and those of the study."""
     heads = (*keys.values(), *(column.label for column in columns))
     body: list[Sequence[object]] = [
         (*(row[name] for name in keys), *(_as_printed(row, column) for column in columns)) for row in rows
     ]
     made = pieces.table(heads, body, f"{PRINTED}{caption and f': {caption}'}")
     for title, groups in found.items():
-        body = [
-            (*key_of(key), *(_of_study(values, column) for column in columns))
-            for key, values in groups.items()
-        ]
+        body = [(*key_of(key), *(_of_study(own, each) for each in columns)) for key, own in groups.items()]
         made += pieces.table(heads, body, f"{title} of this study" if title == WORLDS["measured"] else title)
-    every = (
-        values.get(column.measure) for own in found.values() for values in own.values() for column in columns
-    )
-    few = any(value.low_n for value in every if value is not None)
+    groups_of_all = [values for groups in found.values() for values in groups.values()]
+    few = any(values[c.measure].low_n for values in groups_of_all for c in columns if c.measure in values)
     return made + pieces.about_low_n(few) + (Markup() if found else pieces.paragraph(NOBODY, "soft"))
 
 
@@ -146,9 +119,8 @@ def _of_study(values: Mapping[str, Own], column: Column) -> object:
         return None
     point = found.point(column.times)
     if column.spread and (spread := values.get(f"{column.measure}_sd")):
-        return Stacked(
-            f"{fixed(point.value, column.digits)} ± {fixed(column.times * spread.value, column.digits)}"
-        )
+        values_of = (fixed(value, column.digits) for value in (point.value, column.times * spread.value))
+        return Stacked(" ± ".join(values_of))
     return pieces.interval(point.value, point.low, point.high, digits=column.digits, low_n=found.low_n)
 
 
@@ -163,20 +135,14 @@ def forests(
     name_of: Callable[[Key], str] = lambda key: key[0],
     apart: float = 0.0,
 ) -> list[Markup]:
-    """Return a figure per world, a row per model and a mark per column; printed rows are on the axis of measured models.
-
-    ``n`` and ``method`` are those of the printed values; the study's own come from its estimates.
-    """
+    """Return a figure per world, a row per model and a mark per column; printed rows, with ``n``, join measured models."""
     steps, measured = [column.label for column in columns], WORLDS["measured"]
     drawn = []
     for title, groups in found.items():
-        own_rows: list[tuple[str, Steps]] = [
-            (
-                name_of(key),
-                {c.label: values[c.measure].point(c.times) for c in columns if c.measure in values},
-            )
-            for key, values in groups.items()
-        ]
+        own_rows: list[tuple[str, Steps]] = []
+        for key, values in groups.items():
+            points = {c.label: values[c.measure].point(c.times) for c in columns if c.measure in values}
+            own_rows.append((name_of(key), points))
         every = [values[c.measure] for values in groups.values() for c in columns if c.measure in values]
         counted = pieces.counted(each.n for each in every)
         by = pieces.methods(each.method for each in every if each.low is not None)
@@ -236,10 +202,7 @@ def contrasts(home: Home, benchmark: str, family: str, columns: Sequence[str]) -
     for (source, condition), group in groupby(found, key=lambda row: row[:2]):
         own_rows: list[tuple[Any, ...]] = list(group)
         pair = any(row[3] for row in own_rows)
-        body = [
-            (row[2], *((row[3],) if pair else ()), pieces.interval(*row[4:7]), row[7], row[8])
-            for row in own_rows
-        ]
+        body = [(*row[2 : 4 if pair else 3], pieces.interval(*row[4:7]), row[7], row[8]) for row in own_rows]
         heads = (*columns[: 2 if pair else 1], "Spearman's ρ", "models", "status")
         made += pieces.table(heads, body, f"{WORLDS[source]}: {condition}")
     return made or pieces.paragraph(NOBODY, "soft")

@@ -79,10 +79,8 @@ def contents(home: Home) -> list[Benchmark]:
     found: list[tuple[bool, Benchmark]] = []
     for name in queries.asked(home):
         where = f"benchmark = {text(name)}"
-        said = (
-            f"select condition, model, count(correct), count(*) from ({_responses(home, name)}) group by all"
-        )
-        cells = queries.rows(home, f"{said} order by all")
+        said = f"select condition, model, count(correct), count(*) from ({_responses(home, name)})"
+        cells = queries.rows(home, f"{said} group by all order by all")
         # Whoever was asked and gave no response is shown as well: why the calls failed.
         asked = queries.rows(home, f"select model from progress where role = 'respondent' and {where}")
         current = f"from transcripts where {where} and not superseded"
@@ -110,19 +108,14 @@ def page(name: str, found: Sequence[Benchmark]) -> str:
 
 
 def leads(found: Sequence[Benchmark]) -> pieces.Lead | None:
-    """Return where the numbers of a row lead, relative to the report: to the answers of the model, or to all items.
-
-    A row names its model, benchmark and condition. One of printed values leads nowhere; one that names no model of the
-    explorer leads to the items of its benchmark where its table is ``ours``, and one of a model over all benchmarks to its
-    answers on the first.
-    """
+    """Return where the numbers of a row lead, relative to the report: to the answers of the model, or to all items."""
     models = {each.name: frozenset(each.models) for each in found}
 
     def lead(row: Mapping[str, object]) -> str | None:
         model = row.get("model")
-        benchmark = str(
-            row.get("benchmark") or next((name for name, own in models.items() if model in own), "")
-        )
+        # A row of a model over all benchmarks leads to its answers on the first.
+        first = next((name for name, own in models.items() if model in own), "")
+        benchmark = str(row.get("benchmark") or first)
         known = model in models.get(benchmark, ())
         if row.get("source") == "published" or benchmark not in models or not (row.get("ours") or known):
             return None
@@ -157,23 +150,15 @@ def _script(kind: str, *key: int, data: object) -> tuple[str, str]:
 
 
 def _questions(home: Home, benchmark: Benchmark) -> list[tuple[Any, ...]]:
-    begun = (
-        f"if(length({name}) > {QUESTION}, left({name}, {QUESTION - 1}) || '…', {name})" for name in _ITEM[1:3]
-    )
-    return queries.rows(
-        home,
-        f"select item_id, {', '.join(begun)}, kind from items where benchmark = {text(benchmark.name)} "
-        "order by position, item_id",
-    )
+    begun = "if(length({0}) > {1}, left({0}, {1} - 1) || '…', {0})"
+    columns = f"item_id, {begun.format('question', QUESTION)}, {begun.format('key', QUESTION)}, kind"
+    where = f"where benchmark = {text(benchmark.name)} order by position, item_id"
+    return queries.rows(home, f"select {columns} from items {where}")
 
 
 def _grid(home: Home, benchmark: Benchmark, condition: str) -> list[list[list[float | None]]]:
-    """Return per model its answers to the items: those right, mean confidence (hundredths), responses, verdicts.
-
-    Those right are the sum of the verdicts, so that shares of many items are those of the board; null without a verdict, as
-    a confidence is where none was stated. Responses are 0 where nothing readable was answered, and all four null where the
-    model has no response under the condition.
-    """
+    """Return per model its answers to the items: those right, mean confidence (hundredths), responses, verdicts."""
+    # Those right are the sum of the verdicts, so that shares of many items are those of the board.
     items = (
         "select item_id, row_number() over (order by position, item_id) - 1 as place from items "
         f"where benchmark = {text(benchmark.name)}"
@@ -201,10 +186,8 @@ def _slices(home: Home, benchmark: Benchmark) -> Iterator[list[dict[str, Any]]]:
             f"from items where benchmark = {text(benchmark.name)} order by position, item_id "
             f"limit {benchmark.slice * _FILES_AT_ONCE} offset {first}"
         )
-        items = [
-            dict(zip(_ITEM, row, strict=True))
-            for row in queries.rows(home, f"select {', '.join(_ITEM)} {some}")
-        ]
+        listed = queries.rows(home, f"select {', '.join(_ITEM)} {some}")
+        items = [dict(zip(_ITEM, row, strict=True)) for row in listed]
         names = f"select item_id {some}"
         calls = _by_item(_calls(home, benchmark.name, names), number)
         read = _by_item(_read(home, benchmark, names), number)
@@ -252,10 +235,8 @@ def _read(home: Home, benchmark: Benchmark, names: str) -> list[dict[str, Any]]:
 
 
 def _responses(home: Home, benchmark: str) -> str:
-    """Return SQL of every response: condition, model, run, item_id, correct, confidence, whether it could be read.
-
-    Where a condition has right and wrong answers, an answer that is neither could not be read.
-    """
+    """Return SQL of every response: condition, model, run, item_id, correct, confidence, whether it could be read."""
+    # Where a condition has right and wrong answers, an answer that is neither could not be read.
     declared = registry.load(benchmark)
     lost = ", ".join(map(text, (*declared.unanswered, *declared.unreadable, FAILED_READING)))
     return (

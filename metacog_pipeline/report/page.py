@@ -1,7 +1,6 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
-Next to it are ``methods.html``, the explorer of items and answers, and the pages of the papers. All can be read
-without a script; the page's own one orders tables and saves figures.
+Next to it are ``methods.html``, the explorer of items and answers, and the pages of the papers.
 """
 
 from __future__ import annotations
@@ -23,68 +22,55 @@ from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
-from metacog_pipeline.report import (
-    PAGE,
-    confidence,
-    explorer,
-    pieces,
-    printed,
-    queries,
-    verdict,
-)
+from metacog_pipeline.report import PAGE, confidence, explorer, papers, pieces, queries, verdict
 from metacog_pipeline.report.escapes import escaped
-from metacog_pipeline.report.methods import write_methods
-from metacog_pipeline.report.papers import write_papers
 from metacog_pipeline.report.pieces import Part
+
+METHODS = "methods.html"
+_SECTION = re.compile(r'<section id="([a-z0-9-]+)"><h2>(.*?)</h2>')
 
 
 def build_report(home: Home, name: str | None = None) -> Path:
-    """Write the report of the study in ``home`` from its leaderboard, and return the file.
-
-    ``name`` is the study's, for the title; without one the folder's is taken. The page holds its style and figures; it
-    opens from disk and loads nothing.
-
-    Raises
-    ------
-    StoreError
-        If there is no leaderboard, it cannot be read, or the page cannot be written.
-    """
-    with one_connection(home):
-        return _written(home, name or home.path.resolve().name)
-
-
-def _written(home: Home, title: str) -> Path:
-    target = home.report / PAGE
+    """Write the report of the study called ``name`` from its leaderboard, and return the page to open."""
+    title, target = name or home.path.resolve().name, home.report / PAGE
     try:
-        explored = explorer.write_explorer(home, target.parent, title)
+        with one_connection(home):
+            explored = explorer.write_explorer(home, target.parent, title)
+            with pieces.leading_to(explorer.leads(explored)):
+                _write_pages(home, title, target, explored=any(each.models for each in explored))
     except OSError as error:
-        raise _unwritable(target, error) from None
-    with pieces.leading_to(explorer.leads(explored)):
-        return _pages(home, title, target, explored=any(each.models for each in explored))
-
-
-def _pages(home: Home, title: str, target: Path, *, explored: bool) -> Path:
-    asked = queries.asked(home)
-    parts = [
-        *_whole("verdict", "Who knows what it knows", lambda: verdict.parts(home)),
-        *map(_folded, _details(home, asked)),
-    ]
-    try:
-        made = pieces.page(
-            "index.html.jinja",
-            name=title,
-            methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
-            models=_addresses(home),
-            explorer=f"{explorer.FOLDER}/{explorer.PAGE}" if explored else None,
-            parts=parts,
-            papers=write_papers(home, target.parent, title, asked),
-            script=pieces.SCRIPT,
-        )
-        write_changed(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
-        write_changed(target, made)
-    except OSError as error:
-        raise _unwritable(target, error) from None
+        raise StoreError(
+            f"{target}: cannot be written ({error.strerror}); free space and try again"
+        ) from None
     return target
+
+
+def _write_pages(home: Home, title: str, target: Path, *, explored: bool) -> None:
+    asked = queries.asked(home)
+    first = _whole("verdict", "Who knows what it knows", lambda: verdict.parts(home))
+    made = pieces.page(
+        "index.html.jinja",
+        name=title,
+        methods=_write_methods(target.parent, title, asked),
+        models=_addresses(home),
+        explorer=f"{explorer.FOLDER}/{explorer.PAGE}" if explored else None,
+        parts=[*first, *(replace(part, folded=True) for part in _details(home, asked))],
+        papers=papers.write_papers(home, target.parent, title, asked),
+        script=pieces.SCRIPT,
+    )
+    write_changed(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
+    write_changed(target, made)
+
+
+def _write_methods(report: Path, name: str, asked: Iterable[str]) -> str:
+    """Write what every measure means: what is shared, then ``methods.html`` of each benchmark; return its address."""
+    folders = [_folder(benchmark) for benchmark in asked]
+    files = [pieces.TEMPLATES / "methods_shared.html", *(folder / METHODS for folder in folders)]
+    texts = Markup("".join(file.read_text("utf-8") for file in files if file.exists()))
+    anchors = [(anchor, Markup(title)) for anchor, title in _SECTION.findall(texts)]
+    made = pieces.page("methods.html.jinja", name=name, texts=texts, anchors=anchors)
+    write_changed(report / METHODS, made)
+    return METHODS
 
 
 def _details(home: Home, asked: Sequence[str]) -> Iterator[Part]:
@@ -98,18 +84,10 @@ def _details(home: Home, asked: Sequence[str]) -> Iterator[Part]:
     yield from _notes(home)
 
 
-def _folded(part: Part) -> Part:
-    return replace(part, folded=True)
-
-
 def _addresses(home: Home) -> dict[str, str]:
     """Return where the answers of each listed model are shown."""
     shown = ((model, pieces.lead_of(model=model)) for _, model in queries.models(home))
     return {model: address for model, address in shown if address}
-
-
-def _unwritable(target: Path, error: OSError) -> StoreError:
-    return StoreError(f"{target}: cannot be written ({error.strerror}); free space and try again")
 
 
 def _boards(home: Home) -> Iterator[Part]:
@@ -125,14 +103,13 @@ def _boards(home: Home) -> Iterator[Part]:
 
 
 def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
-    for section in registry.load(benchmark).sections():
-        anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
-        yield from _whole(
-            anchor, section.title, partial(_rendered, home, anchor, section, benchmark), benchmark
-        )
     found = registry.load(benchmark)
+    for section in found.sections():
+        anchor = f"{benchmark}-{papers.slug(section.title)}"
+        made = partial(_rendered, home, anchor, section, benchmark)
+        yield from _whole(anchor, section.title, made, benchmark)
     if found.published is not None and not found.exhibits():  # else they are on the page of its paper
-        claims = partial(printed.claims, home, benchmark)
+        claims = partial(papers.claims, home, benchmark)
         yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 
 

@@ -175,18 +175,13 @@ def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
-    """Return a table that scrolls within itself where the screen is narrow; numbers are aligned right.
-
-    Where there is an explorer they lead to the answers they were made of, but for the first of a row, which names it.
-    """
+    """Return a table; where there is an explorer its numbers lead to the answers they were made of."""
     listed = [tuple(row) for row in rows]
     lead = None if caption.startswith(_PRINTED) else _LEAD.get()
     about = {"ours": caption.startswith(_OURS)}
     numeric = [[_numeric(value) for value in row] for row in listed]
-    kinds = [
-        _kind([row[place] for row in listed], [row[place] for row in numeric])
-        for place in range(len(columns))
-    ]
+    places = range(len(columns))
+    kinds = [_kind([row[each] for row in listed], [row[each] for row in numeric]) for each in places]
     starts = [_start(place, kind) for place, kind in enumerate(kinds)]
     body = Markup("\n").join(
         _row(row, numbers, starts, lead({**about, **dict(zip(columns, row, strict=False))}) if lead else None)
@@ -204,10 +199,8 @@ def _start(place: int, kind: str) -> tuple[str, str]:
 def _row(
     row: Sequence[object], numeric: Sequence[bool], starts: Sequence[tuple[str, str]], address: str | None
 ) -> Markup:
-    """Return a row of a table, every text escaped; a report may have forty thousand cells, too many for a template.
-
-    Numbers lead to ``address``, but for the first.
-    """
+    """Return a row of a table, every text escaped; its numbers lead to ``address``, but for the first, which names it."""
+    # A report may have forty thousand cells, too many for a template.
     made = []
     to = address if address is None else escaped(address)
     for place, (value, number_, (opened, closed)) in enumerate(zip(row, numeric, starts, strict=True)):
@@ -258,10 +251,7 @@ def shown(value: object, digits: int = 3) -> object:
 def interval(
     value: object, low: object = None, high: object = None, *, digits: int = 3, low_n: bool | None = False
 ) -> object:
-    """Return a number with its interval below it, where it has one; anything else as it is.
-
-    With ``low_n`` it is marked as one whose interval rests on too few answers: `about_low_n` says so below the table.
-    """
+    """Return a number with its interval below it, marked where that rests on too few answers; anything else as it is."""
     if not (isinstance(value, float) and isinstance(low, float) and isinstance(high, float)):
         return shown(value, digits)
     return Stacked(f"{fixed(value, digits)}{LOW_N if low_n else ''}\n{ends(low, high, min(digits, 3))}")

@@ -41,9 +41,8 @@ def _first(found: Mapping[str, Verdict]) -> Iterator[Part]:
 def _questions(found: Mapping[str, Verdict], pairs: Mapping[str, Markup]) -> Iterator[Part]:
     """Yield a section per question: a figure per benchmark, the tests against the best model, and those of all pairs."""
     for question, (title, _) in QUESTIONS.items():
-        own = [
-            (source, answer) for source in WORLDS if source in found for answer in found[source].of(question)
-        ]
+        worlds = [source for source in WORLDS if source in found]
+        own = [(source, answer) for source in worlds for answer in found[source].of(question)]
         if own:
             drawn = pieces.grid([_figure(source, answer) for source, answer in own])
             tests = Markup().join(_tests(source, answer) for source, answer in own)
@@ -57,26 +56,13 @@ def _pairs(home: Home) -> dict[str, Markup]:
     for question, rows in groupby(queries.rows(home, queries.PAIRS), key=lambda row: row[0]):
         own = list(rows)
         body = [
-            (
-                f"{benchmark}, {condition}",
-                a,
-                b,
-                pieces.interval(*numbers),
-                Stacked(p_text(p)),
-                n,
-                "yes" if found else "no",
-            )
+            (f"{benchmark}, {condition}", a, b, pieces.interval(*numbers), Stacked(p_text(p)), n, "yes" if found else "no")
             for _, benchmark, condition, a, b, *numbers, p, n, found in own[:MOST_PAIRS]
-        ]
-        rest = (
-            f": the first {MOST_PAIRS} of {len(own)}, the table pairs has all"
-            if len(own) > MOST_PAIRS
-            else ""
-        )
+        ]  # fmt: skip
+        rest = f": the first {MOST_PAIRS} of {len(own)}, the table pairs has all"
+        caption = f"Paired tests{rest if len(own) > MOST_PAIRS else ''}"
         columns = ("measured by", "model", "minus", "difference", "p", "items", "separated")
-        made[question] = pieces.folded(
-            "Every pair of models", pieces.table(columns, body, f"Paired tests{rest}")
-        )
+        made[question] = pieces.folded("Every pair of models", pieces.table(columns, body, caption))
     return made
 
 
@@ -86,9 +72,8 @@ def picture(found: Mapping[str, Verdict]) -> str:
     answer = _best_tested(verdict) if verdict else None
     if answer is None:
         return ""
-    return figures.intervals(
-        _points(answer)[:MOST_ROWS], x=f"{answer.benchmark}, {answer.condition}: {answer.label}"
-    )
+    about = f"{answer.benchmark}, {answer.condition}: {answer.label}"
+    return figures.intervals(_points(answer)[:MOST_ROWS], x=about)
 
 
 def _screen(verdict: Verdict) -> Markup:
@@ -104,22 +89,17 @@ def _best_tested(verdict: Verdict) -> Answer | None:
     """Return the answer to the first question that rests on most answers."""
     for question in QUESTIONS:
         if found := [each for each in verdict.of(question) if any(_points(each))]:
-            return max(
-                found, key=lambda each: (sum(cell.n or 0 for cell in each.cells.values()), each.benchmark)
-            )
+            return max(found, key=lambda each: (sum(c.n or 0 for c in each.cells.values()), each.benchmark))
     return None
 
 
 def _matrix(verdict: Verdict) -> Markup:
     models = verdict.models[:MOST_COLUMNS]
-    rows = [
-        (
-            title,
-            [(f"{each.benchmark}, {each.condition}: {each.label}", _row(each, models)) for each in answers],
-        )
-        for question, (title, _) in QUESTIONS.items()
-        if (answers := verdict.of(question))
-    ]
+    rows = []
+    for question, (title, _) in QUESTIONS.items():
+        if answers := verdict.of(question):
+            named = ((f"{each.benchmark}, {each.condition}: {each.label}", each) for each in answers)
+            rows.append((title, [(name, _row(each, models)) for name, each in named]))
     left = len(verdict.models) - len(models)
     more = f" The sections below have the other {left} models." if left > 0 else ""
     return pieces.matrix(f"{WORLDS[verdict.source]}: the verdict.{more}", models, rows)
@@ -135,14 +115,8 @@ def _row(answer: Answer, models: Sequence[str]) -> list[tuple[str, str, str, str
             continue
         lead = pieces.lead_of(benchmark=answer.benchmark, condition=answer.condition, model=model, ours=True)
         kind = "worse" if cell.verdict == WORSE else "few" if cell.low_n else ""
-        made.append(
-            (
-                f"{fixed(cell.estimate, 2)}{cell.marks}",
-                pieces.ends(cell.low, cell.high, 2) or "",
-                kind,
-                lead or "",
-            )
-        )
+        interval = pieces.ends(cell.low, cell.high, 2)
+        made.append((f"{fixed(cell.estimate, 2)}{cell.marks}", interval or "", kind, lead or ""))
     return made
 
 
@@ -167,23 +141,12 @@ def _figure(source: str, answer: Answer, where: str = "section") -> Markup:
 
 def _tests(source: str, answer: Answer) -> Markup:
     columns = (
-        "model",
-        answer.label,
-        "n",
-        "coverage",
-        "models found better",
-        f"minus {answer.best}",
-        "p",
-        "items",
-        "verdict",
-        "note",
+        *("model", answer.label, "n", "coverage", "models found better"),
+        *(f"minus {answer.best}", "p", "items", "verdict", "note"),
     )
+    body = [_test(cell) for cell in answer.cells.values()]
     with pieces.told(benchmark=answer.benchmark, condition=answer.condition):
-        return pieces.table(
-            columns,
-            [_test(cell) for cell in answer.cells.values()],
-            f"{WORLDS[source]}: {answer.benchmark}, {answer.condition}",
-        )
+        return pieces.table(columns, body, f"{WORLDS[source]}: {answer.benchmark}, {answer.condition}")
 
 
 def _test(cell: Cell) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard import explanation
+from metacog_pipeline.leaderboard import glossary
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
@@ -58,7 +58,7 @@ def some_cells(home: Home) -> list[tuple[str, ...]]:
     """Return numbers of the board, one of each way to make one."""
     both = " union all ".join(
         f"select benchmark, condition, model, measure, method from {table}"
-        for table in explanation.TABLES[:2]
+        for table in glossary.TABLES[:2]
     )
     found = run_query(
         home,
@@ -72,7 +72,7 @@ def test_numbers_of_every_benchmark_are_explained(study):
     cells = some_cells(study.home)
     with one_connection(study.home):
         for cell in cells[:: max(1, len(cells) // 4)]:
-            found = explanation.explain(study.home, *cell)
+            found = glossary.explain(study.home, *cell)
             assert found["formula"] and found["paper"], cell
             assert all(run_query(study.home, sql).columns for sql in found["sql"])
             assert found["asked"] >= sum(found["not_ok"].values())
@@ -95,7 +95,7 @@ def test_programs_read_the_same_as_json(metacog, study_file):
     home = load_study(study_file).home
     kept = run_query(home, found["sql"][0])
     row = dict(zip(kept.columns, kept.rows[0], strict=True))
-    assert found["board"] == {name: row[name] for name in explanation.NUMBERS}
+    assert found["board"] == {name: row[name] for name in glossary.NUMBERS}
     assert len(run_query(home, found["sql"][1]).rows) == found["asked"]
 
 

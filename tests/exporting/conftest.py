@@ -14,7 +14,7 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
 from metacog_pipeline.exporting import bundle
-from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests import homes
@@ -47,7 +47,7 @@ def publish(path: Path) -> Path:
             ask(benchmark, partition)
             if judges is not None:
                 judging.ask(benchmark, judges, partition, files.read(benchmark, partition))
-    replayed.publish(study, asking=False)
+    publishing.publish(study, asking=False)
     return path
 
 

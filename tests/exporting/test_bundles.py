@@ -23,7 +23,7 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
     def asked(*rest: Any, **more: Any) -> None:
         raise AssertionError("somebody was asked")
 
-    monkeypatch.setattr("metacog_pipeline.leaderboard.replayed.query_partition", asked)
+    monkeypatch.setattr("metacog_pipeline.leaderboard.publishing.query_partition", asked)
     monkeypatch.setattr("socket.socket.connect", asked)
     done = metacog("doctor", "--bundle", archive, "--to", tmp_path / "again", "--json")
     found = json.loads(done.output)

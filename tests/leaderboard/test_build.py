@@ -60,9 +60,6 @@ def test_what_a_build_says_of_a_table_is_what_the_file_holds(built_home):
         for table in result.tables:
             count = run_query(built_home, f"select count(*) from {table.schema}.{table.name}").rows
             assert count == ((table.rows,),)
-            described = run_query(built_home, f"describe {table.name}").rows
-            assert [(each.name, each.type) for each in table.columns] == [row[:2] for row in described]
-            assert all(each.description for each in table.columns), table.name
 
 
 LINEAGE = {

@@ -3,7 +3,7 @@
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.scoring.staleness import leaderboard_stale
@@ -24,9 +24,9 @@ def test_what_a_paper_prints_stands_on_the_board_and_keeps_none_back_without(tmp
 
     monkeypatch.setattr(printed, "write", fails)
     with pytest.raises(StoreError, match=r"metamedqa_published: .*a table is torn"):
-        replayed.publish(study)
+        publishing.publish(study)
     assert study.home.leaderboard.exists()
     monkeypatch.undo()
-    replayed.publish(study)
+    publishing.publish(study)
     sources = {row[0] for row in run_query(study.home, "select source from comparisons").rows}
     assert "published" in sources and not leaderboard_stale(study)

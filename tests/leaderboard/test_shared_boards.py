@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.leaderboard.shared import catch_up
+from metacog_pipeline.leaderboard.publishing import catch_up
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.storage.attached import store_of

@@ -8,8 +8,7 @@ import pytest
 
 from metacog_pipeline import benchmarks, registry
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
-from metacog_pipeline.report.methods import write_methods
-from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.page import _write_methods, build_report
 
 BENCHMARKS = Path(benchmarks.__file__).parent
 NAMES = """
@@ -28,7 +27,7 @@ def test_every_caption_says_how_many_and_by_which_method(make_home):
 
 
 def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path):
-    write_methods(tmp_path, NASTY, [BENCHMARKS / name for name in registry.names()])
+    _write_methods(tmp_path, NASTY, registry.names())
     source = (tmp_path / "methods.html").read_text("utf-8")
     assert "<script" not in source and "url(" not in source and "src=" not in source
     ids = set(re.findall(r' id="([^"]+)"', source))

@@ -10,8 +10,7 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.report.figures import Point, intervals
-from metacog_pipeline.report.maps import heat_map, plane
+from metacog_pipeline.report.figures import Point, heat_map, intervals, plane
 from metacog_pipeline.report.page import build_report
 from tests import homes
 

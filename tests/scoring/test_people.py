@@ -14,7 +14,7 @@ from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import KEPT
 from metacog_pipeline.interchange.import_rules import ImportOptions
-from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
@@ -93,7 +93,7 @@ def test_a_new_table_replaces_the_old_one(into, tmp_path):
 
 def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path):
     study = into.context.study
-    replayed.publish(study)
+    publishing.publish(study)
     for change in (
         lambda: kept(into, trials(tmp_path / "p.csv", 5)),
         lambda: kept(into, trials(tmp_path / "p.csv", 3)),
@@ -103,7 +103,7 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
         assert not leaderboard_stale(study)
         change()
         assert leaderboard_stale(study)
-        replayed.publish(study)
+        publishing.publish(study)
 
 
 def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp_path):
@@ -111,7 +111,7 @@ def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp
     study = into.context.study
 
     def board() -> Any:
-        replayed.publish(study)
+        publishing.publish(study)
         return run_query(study.home, "select * from calibration where source = 'human' order by all").rows
 
     before = board()

@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.pull import LEAST_CASES
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, strengths
 from metacog_pipeline.home import Home
-from metacog_pipeline.report import exhibits, maps, pieces, printed
+from metacog_pipeline.report import exhibits, figures, papers, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.pieces import WORLDS
@@ -87,7 +87,7 @@ def _plane(
     title: str, said: str, points: Sequence[Any], axes: tuple[str, str], n: str = _PRINTED_N,
     method: str = _NO_INTERVAL, *, zero: bool = False,
 ) -> Markup:  # fmt: skip
-    drawn = maps.plane(points, x=axes[0], y=axes[1], axes_at_zero=zero)
+    drawn = figures.plane(points, x=axes[0], y=axes[1], axes_at_zero=zero)
     return exhibits.figure_of(title, drawn, said, n=n, method=method)
 
 
@@ -103,7 +103,7 @@ def cognitive_map(home: Home) -> Markup:
 
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
-    Section("Headline claims", lambda home: printed.ledger(home, BENCHMARK) + family(home, "size_slope")),
+    Section("Headline claims", lambda home: papers.ledger(home, BENCHMARK) + family(home, "size_slope")),
 )
 
 
@@ -171,7 +171,7 @@ def figure_4(home: Home) -> Markup:
 def _heat(title: str, body: Sequence[Any], n: str, method: str) -> Markup:
     said = "each ability minus the model's own mean, points"
     names = [name.replace("_", "-") for name in ABILITIES]
-    drawn = maps.heat_map(body, columns=names, name=f"{title}: {said}")
+    drawn = figures.heat_map(body, columns=names, name=f"{title}: {said}")
     return exhibits.figure_of(title, drawn, said, n=n, method=method)
 
 

@@ -1,8 +1,9 @@
-"""Boards of a replayed study, built in this process: answers are kept already, only numbers are computed."""
+"""Boards of kept answers, published in this process; and what other hosts made, brought before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
@@ -13,6 +14,7 @@ from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
 from metacog_pipeline.storage import derived
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.shared import refresh
 
 Judged = Callable[[Bound, Partition], None]
 
@@ -24,10 +26,8 @@ def publish(
     judged: Judged = lambda benchmark, partition: None,
     prints: Callable[[Bound], bool] = lambda benchmark: True,
 ) -> None:
-    """Score what is kept and build the boards; what is current stays. StoreError where a table could not be made.
-
-    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
-    """
+    """Score what is kept and build the boards; what is current stays. StoreError where a table could not be made."""
+    # Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
     failed: list[str] = []
     for benchmark in enabled(study):
         construction.build(benchmark)
@@ -73,3 +73,22 @@ def _score(benchmark: Bound, partition: Partition, asking: bool, judged: Judged)
         files.read_judgements(benchmark, partition)
     if stale and files.has_answers(partition):
         files.score(benchmark, partition)
+
+
+# --- several hosts ----------------------------------------------------------------------------------------------------
+def catch_up(study: Study) -> None:
+    """Bring what other hosts kept, made and published into the home of a study with a store; else do nothing."""
+    if study.deploy.store is not None:
+        study.prepare()
+        refresh(study.home)
+        derived.bring(study.home)
+
+
+@contextlib.contextmanager
+def among_hosts(study: Study) -> Iterator[None]:
+    """Begin with all that other hosts kept and made, and bring them what is made meanwhile."""
+    catch_up(study)
+    try:
+        yield
+    finally:
+        derived.send(study.home)
