@@ -57,8 +57,7 @@ def study(request, study_file, tmp_path_factory):
 def some_cells(home: Home) -> list[tuple[str, ...]]:
     """Return numbers of the board, one of each way to make one."""
     both = " union all ".join(
-        f"select benchmark, condition, model, measure, method from {table}"
-        for table in glossary.TABLES[:2]
+        f"select benchmark, condition, model, measure, method from {table}" for table in glossary.TABLES[:2]
     )
     found = run_query(
         home,

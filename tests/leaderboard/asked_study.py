@@ -109,15 +109,8 @@ def _again(home: Home) -> None:
 
 def _estimates(model: str) -> list[Row]:
     right = sum(letter == KEYS[place] for place, (letter, _) in enumerate(REPLIES[model]))
-    known = {
-        **_key(model),
-        "n": 6,
-        "n_failed": 0,
-        "n_unreadable": 0,
-        "coverage": 1.0,
-        "method": "Wilson",
-        "status": "ok",
-    }
+    counts = {"n": 6, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0}
+    known = {**_key(model), **counts, "method": "Wilson", "status": "ok"}
     return rows(
         "measure estimate low high", ("accuracy", right / 6, right / 12, 1.0), ("unknown_recall", right / 10, 0.0, 1.0),
         ("d_unanswerable", right / 6, right / 12, 1.0), ("auroc2", right / 6, right / 12, 1.0),

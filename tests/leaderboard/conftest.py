@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,45 +45,41 @@ def responses(
     return rows
 
 
-def harmonised(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+def harmonised(row: Mapping[str, object]) -> dict[str, object]:
     names = ("benchmark", "dataset", "condition", "model", "run", "item_id", "source")
-    return [
-        {**{name: row[name] for name in names}, "cluster": row["item_id"], "correct": float(str(row["correct"])),
-         "confidence": (int(str(row["confidence"])) - 1) / 4, "n_alternatives": 6, "response": row["answer"],
-         "reading": "ok"}
-        for row in rows
-    ]  # fmt: skip
+    return {
+        **{name: row[name] for name in names}, "cluster": row["item_id"], "correct": float(str(row["correct"])),
+        "confidence": (int(str(row["confidence"])) - 1) / 4, "n_alternatives": 6, "response": row["answer"],
+        "reading": "ok",
+    }  # fmt: skip
 
 
 def estimates(
     model: str, source: str, dataset: str, run: int | None, accuracy: float
 ) -> list[dict[str, object]]:
-    told = {"benchmark": "metamedqa", "dataset": dataset, "condition": "baseline", "model": model, "run": run,
+    same = {"benchmark": "metamedqa", "dataset": dataset, "condition": "baseline", "model": model, "run": run,
             "source": source, "n": 11, "n_failed": 0, "n_unreadable": 1, "coverage": 1.0, "method": "Wilson",
             "status": "ok"}  # fmt: skip
-    return [
-        {**told, "measure": "accuracy", "estimate": accuracy, "low": accuracy - 0.1, "high": accuracy + 0.1},
-        {
-            **told,
-            "measure": "d_unanswerable",
-            "estimate": 2 * accuracy,
-            "low": accuracy,
-            "high": 3 * accuracy,
-        },
-        {**told, "measure": "coverage", "estimate": 1.0},
-    ]
+    return rows(
+        "measure estimate low high", ("accuracy", accuracy, accuracy - 0.1, accuracy + 0.1),
+        ("d_unanswerable", 2 * accuracy, accuracy, 3 * accuracy), ("coverage", 1.0, None, None), **same,
+    )  # fmt: skip
 
 
-def calls(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    return [
-        {**{name: row[name] for name in ("benchmark", "model", "run", "item_id", "condition")},
-         "answer_id": row["answer_ids"][0],
-         "step": "answer", "source": row["source"], "provider": "openai", "status": "ok",
-         "text": f"Answer: {row['answer']}", "request_json": f'{{"messages": [["user", "Question {row["position"]}?"]]}}',
-         "started_at": WHEN,
-         "cost_usd": 0.01, "latency_s": 0.5, "superseded": False}
-        for row in rows
-    ]  # fmt: skip
+def call(text: str = "A", **columns: object) -> dict[str, object]:
+    """Return a call as transcripts have it."""
+    return {
+        "answer_id": "a", "benchmark": "metamedqa", "model": "alpha", "run": 1, "item_id": "i", "condition": "c",
+        "step": "answer", "source": "measured", "provider": "openai", "status": "ok", "text": text, "superseded": False,
+        "started_at": WHEN, "latency_s": 0.5, "request_json": '{"messages": [["user", "Why?"]]}', **columns,
+    }  # fmt: skip
+
+
+def _called(row: Mapping[str, Any]) -> dict[str, object]:
+    same = {name: row[name] for name in ("benchmark", "model", "run", "item_id", "condition", "source")}
+    asked = f'{{"messages": [["user", "Question {row["position"]}?"]]}}'
+    answer = {"answer_id": row["answer_ids"][0], "request_json": asked, "cost_usd": 0.01}
+    return call(f"Answer: {row['answer']}", **same, **answer)
 
 
 def write_model(home: Home, model: str, source: str, dataset: str, accuracy: float, *, runs: int = 1) -> None:
@@ -91,8 +88,8 @@ def write_model(home: Home, model: str, source: str, dataset: str, accuracy: flo
         own = responses(asked, model, run, source)
         at = f"model={model}/run={run}"
         write(home, f"scored/metamedqa/{at}.parquet", own)
-        write(home, f"harmonised/metamedqa/{at}.parquet", harmonised(own))
-        write(home, f"transcripts/benchmark=metamedqa/{at}/transcripts.parquet", calls(own))
+        write(home, f"harmonised/metamedqa/{at}.parquet", [*map(harmonised, own)])
+        write(home, f"transcripts/benchmark=metamedqa/{at}/transcripts.parquet", [*map(_called, own)])
         of_run = estimates(model, source, dataset, run, accuracy)
         write(home, f"estimates/metamedqa/runs/{at}.parquet", of_run)
     pooled = estimates(model, source, dataset, None, accuracy)

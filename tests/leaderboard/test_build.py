@@ -86,24 +86,21 @@ def test_a_model_added_or_gone_is_on_the_board_or_not(built_home):
         assert found == (("beta",), ("new",)), table
 
 
-def test_a_failed_test_leaves_the_old_board(built_home):
+def test_a_failed_test_and_a_torn_file_which_is_named_leave_the_old_board(built_home):
     home = built_home
-    before = (home / "leaderboard.duckdb").read_bytes()
+    before = home.leaderboard.read_bytes()
+    torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
+    whole = torn.read_bytes()
+    torn.write_bytes(whole[:-30])
+    with pytest.raises(StoreError, match="move it away") as caught:
+        build(home)
+    assert str(torn) in str(caught.value) and home.leaderboard.read_bytes() == before
+    torn.write_bytes(whole)
     twice = {"model": "alpha", "provider": "openai", "source": "measured", "listed": True, "runs": 1}
     write(home, "study/models.parquet", [twice, twice])
     with pytest.raises(StoreError, match="the board was left as it was"):
         build(home)
-    assert (home / "leaderboard.duckdb").read_bytes() == before
-
-
-def test_a_torn_file_is_named_and_leaves_the_old_board(built_home):
-    home = built_home
-    before = (home / "leaderboard.duckdb").read_bytes()
-    torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
-    torn.write_bytes(torn.read_bytes()[:-30])
-    with pytest.raises(StoreError, match="move it away") as caught:
-        build(home)
-    assert str(torn) in str(caught.value) and (home / "leaderboard.duckdb").read_bytes() == before
+    assert home.leaderboard.read_bytes() == before
 
 
 def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sql_folder):

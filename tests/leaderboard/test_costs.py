@@ -14,7 +14,7 @@ from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Usage
 from tests.homes import write
-from tests.leaderboard.conftest import WHEN
+from tests.leaderboard.conftest import call
 
 PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
 PRICES = {"price_in": 2.0, "price_out": 8.0, "price_cached_in": 0.5, "price_reasoning": 10.0}
@@ -28,16 +28,14 @@ def _spec(**prices: Any) -> ModelSpec:
 def _call(
     place: int, usage: Usage, spec: ModelSpec, lane: str = "online", **columns: object
 ) -> dict[str, object]:
-    batch = lane == "batch"
-    return {
-        "answer_id": f"c{place}", "benchmark": "costly", "model": "alpha", "run": 2, "item_id": f"i{place}",
-        "condition": "c", "step": "answer", "provider": "openai", "source": "measured", "status": "ok", "text": "B",
-        "request_json": "{}", "started_at": WHEN, "superseded": False, "latency_s": 0.5, "attempts_billed": 1,
-        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "lane": lane,
-        "reasoning_tokens": usage.reasoning_tokens, "cached_tokens": usage.cached_tokens,
-        "cache_write_tokens": usage.cache_write_tokens, "cost_usd": usage_cost(spec, usage, batch=batch),
-        "prices_json": canonical_json(price_list(spec, batch=batch)), **columns,
-    }  # fmt: skip
+    batch, counts = lane == "batch", ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+    tokens = {name: getattr(usage, name) for name in (*counts, "cache_write_tokens")}
+    paid = {
+        "cost_usd": usage_cost(spec, usage, batch=batch),
+        "prices_json": canonical_json(price_list(spec, batch=batch)),
+    }
+    key = {"answer_id": f"c{place}", "benchmark": "costly", "run": 2, "item_id": f"i{place}", "lane": lane}
+    return call("B", **{**key, **tokens, **paid, "attempts_billed": 1, **columns})
 
 
 def _costs(home: Home, columns: str) -> tuple[object, ...]:
@@ -71,13 +69,10 @@ def test_the_sum_in_sql_is_the_formula_in_python(make_home):
 
     calls = []
     for place in range(300):
-        usage = Usage(
-            rng.randrange(50_000), rng.randrange(50_000), count(90_000), count(90_000), count(90_000)
-        )
-        optional = {
-            name: rng.choice([None, 0.0, rng.uniform(0, 60)])
-            for name in ("price_cached_in", "price_cache_write", "price_reasoning")
-        }
+        asked, said = rng.randrange(50_000), rng.randrange(50_000)
+        usage = Usage(asked, said, count(90_000), count(90_000), count(90_000))
+        names = ("price_cached_in", "price_cache_write", "price_reasoning")
+        optional = {name: rng.choice([None, 0.0, rng.uniform(0, 60)]) for name in names}
         spec = _spec(price_in=rng.uniform(0, 60), price_out=rng.uniform(0, 60), **optional)
         calls.append(_call(place, usage, spec, rng.choice(["online", "batch"])))
     write(home, PATH, calls)

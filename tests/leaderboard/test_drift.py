@@ -7,7 +7,21 @@ import pytest
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
-from tests.leaderboard.conftest import WHEN
+from tests.leaderboard.conftest import WHEN, call
+
+PATH = "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet"
+
+
+def asked(question: str = "Q?", temperature: float = 0.0) -> dict[str, object]:
+    return {"request_json": f'{{"messages": ["{question}"], "sampling": {{"temperature": {temperature}}}}}'}
+
+
+def drift(make_home, calls):
+    home = make_home({"alpha": "measured"}, silent=("alpha",))
+    write(home, PATH, calls)
+    build(home)
+    sign = "where sign = 'answers at temperature 0'"
+    return run_query(home, f"select n, changed, flagged from model_drift {sign}").rows
 
 
 @pytest.mark.parametrize(
@@ -16,43 +30,20 @@ from tests.leaderboard.conftest import WHEN
         ({"run": 2}, True),
         ({"run": 1, "reask": 1}, False),  # one call of one run, asked again because its answer was unusable
         ({"run": 2, "provider": "simulated"}, False),
-        ({"run": 2, "request_json": '{"messages": ["Q?"], "sampling": {"temperature": 1.0}}'}, False),
+        ({"run": 2, **asked(temperature=1.0)}, False),
     ],
 )
 def test_drift_is_another_answer_of_another_run_on_another_day(make_home, later, drifts):
-    home = make_home({"alpha": "measured"}, silent=("alpha",))
-    call = {
-        "benchmark": "metamedqa", "model": "alpha", "run": 1, "item_id": "i", "condition": "c", "answer_id": "a",
-        "step": "answer", "source": "measured", "provider": "openai", "status": "ok", "text": "A", "superseded": False,
-        "started_at": WHEN, "request_json": '{"messages": ["Q?"], "sampling": {"temperature": 0.0}}',
-    }  # fmt: skip
-    other = {**call, "answer_id": "b", "text": "B", "started_at": WHEN + timedelta(days=1), **later}
-    write(home, "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet", [call, other])
-    build(home)
-    found = run_query(
-        home, "select n, changed, flagged from model_drift where sign = 'answers at temperature 0'"
-    ).rows
+    next_day = {"answer_id": "b", "started_at": WHEN + timedelta(days=1), **asked(), **later}
+    found = drift(make_home, [call("A", **asked()), call("B", **next_day)])
     assert found == (((1, 1, True),) if drifts else ())
 
 
 def test_a_model_that_varies_within_a_day_as_much_as_between_days_has_not_changed(make_home):
-    home = make_home({"alpha": "measured"}, silent=("alpha",))
     calls = []
     for item in range(20):
         for run, (day, text) in enumerate([(0, "A"), (0, "AB"[item % 2]), (1, "BA"[item > 15])], start=1):
-            calls.append(
-                {
-                    "benchmark": "metamedqa", "model": "alpha", "run": run, "item_id": f"i{item}", "condition": "c",
-                    "answer_id": f"{item}-{run}", "step": "answer", "source": "measured", "provider": "openai",
-                    "status": "ok", "text": text, "superseded": False,
-                    "started_at": WHEN + timedelta(days=day, seconds=run),
-                    "request_json": f'{{"messages": ["Q{item}?"], "sampling": {{"temperature": 0.0}}}}',
-                }
-            )  # fmt: skip
-    write(home, "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet", calls)
-    build(home)
-    found = run_query(
-        home, "select n, changed, flagged from model_drift where sign = 'answers at temperature 0'"
-    ).rows
-    [(n, changed, flagged)] = found
-    assert (n, changed, flagged) == (40, 26, False)  # .65 where .5 is usual
+            when = WHEN + timedelta(days=day, seconds=run)
+            key = {"item_id": f"i{item}", "answer_id": f"{item}-{run}", "run": run}
+            calls.append(call(text, **key, started_at=when, **asked(f"Q{item}?")))
+    assert drift(make_home, calls) == ((40, 26, False),)  # .65 where .5 is usual

@@ -7,9 +7,11 @@ import duckdb
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.printing import sections
+from metacog_pipeline.leaderboard.read import board, run_query
 from tests.homes import write
 from tests.leaderboard.conftest import estimates, write_study
 from tests.signaldetection import scored
@@ -184,3 +186,62 @@ def test_two_primary_tests_of_the_same_are_found(built_home):
         connection.execute(planted)
     found = run_query(home, "select benchmark, a, tests from one_primary_test_of_each_comparison").rows
     assert found == (("metamedqa", "accuracy", "correlation_models r, correlation_models r"),)
+
+
+ONE, OTHER = 0.3, 0.1 + 0.2  # one number in two ways of adding
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ranks", "percentiles"),
+    [
+        (ONE, ONE, (2, 2), (25.0, 25.0)),
+        (ONE, OTHER, (2, 2), (25.0, 25.0)),
+        (OTHER, ONE, (2, 2), (25.0, 25.0)),
+        (ONE, ONE + 1e-6, (3, 2), (0.0, 50.0)),
+        (ONE + 1e-6, ONE, (2, 3), (50.0, 0.0)),
+    ],
+)
+def test_models_that_tie_share_rank_and_percentile_and_stand_by_name(make_home, a, b, ranks, percentiles):
+    home = make_home(dict.fromkeys("abc", "measured"), silent="abc")
+    for model, value in (("a", a), ("b", b), ("c", 0.9)):
+        put(home, model, number("d_unanswerable", value, 0.0, 1.0))
+    build(home)
+    assert [row[4] for row in ranked(home, "d_unanswerable")] == [*ranks, 1]
+    headlines = "select percentile from leaderboard where headline order by model"
+    assert [row[0] for row in run_query(home, headlines).rows] == [*percentiles, 100.0]
+    [section] = sections(board(home))
+    printed = [row[0] for row in section.table.rows]
+    assert printed == (["c", "b", "a"] if ranks == (3, 2) else ["c", "a", "b"])
+
+
+SHIFTS = shipped(
+    "dbt_like_sql", "tests", "benchmarks", "signaldetection", "signaldetection_criterion_shifts_disagree.sql"
+)
+SHIFTED = """
+create table estimates as from (values
+    ('signaldetection', 'q', 'A', 'A risk_s2', 'm', 'measured', 'c', 0.5, 90, 'ok'),
+    ('signaldetection', 'q', 'A', 'A risk_s1', 'm', 'measured', 'c', -0.2, 90, 'ok'),
+    ('signaldetection', 'q', 'B', 'B risk_s1', 'm', 'measured', 'c', 9.0, 90, 'ok')
+) as rows(benchmark, dataset, task, condition, model, source, measure, estimate, n, status);
+create table signaldetection_criterion_shifts as from (values
+    ('q', 'measured', 'A', 'm', 'c', 'risk_s2', 'risk_s1', 0.7),
+    ('q', 'measured', 'A', 'm', 'c', 'risk_s2', 'risk_none', null),
+    ('q', 'published', 'A', 'm', 'c', 'risk_s2', 'risk_s1', 0.1)
+) as rows(dataset, source, task, model, measure, a, b, difference);
+"""
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "update signaldetection_criterion_shifts set difference = -0.7 where b = 'risk_s1'",
+        "update estimates set estimate = 0.6 where measure = 'c' and task = 'A'",
+    ],
+)
+def test_a_table_of_one_benchmark_that_shows_another_number_than_the_board_is_found(planted):
+    with duckdb.connect() as connection:
+        found = f"select measure from ({SHIFTS.read_text('utf-8')})"
+        connection.execute(SHIFTED)
+        assert connection.execute(found).fetchall() == []
+        connection.execute(planted)
+        assert connection.execute(found).fetchall() == [("c",)]

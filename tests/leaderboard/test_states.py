@@ -10,12 +10,8 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
 from tests.studies import write_study
 
-FAILED = {
-    "state": "failed",
-    "n_answered": 7,
-    "finished_at": "2026-01-02T00:00:00+00:00",
-    "message": "no connection",
-}
+WHEN = "2026-01-02T00:00:00+00:00"
+FAILED = {"state": "failed", "n_answered": 7, "finished_at": WHEN, "message": "no connection"}
 
 
 @pytest.fixture

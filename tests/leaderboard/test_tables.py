@@ -1,14 +1,16 @@
-"""What stands on the shared tables: who is listed, what is published, headlines, percentiles, old names in old files."""
+"""What stands on the shared tables: who is listed, what is published, headlines, percentiles, prompts and replies."""
 
 import shutil
 
+import duckdb
 import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.read import query_table, run_query
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from tests.homes import rows, write
-from tests.leaderboard.conftest import write_model
+from tests.leaderboard.conftest import call, write_model
 
 
 def one(home: Home, sql: str) -> tuple[tuple[object, ...], ...]:
@@ -71,18 +73,52 @@ def test_items_know_how_hard_they_are(built_home):
 
 def test_progress_tells_respondents_and_judges_apart(make_home):
     home = make_home({"alpha": "measured"})
-    counts = {
-        "run": 1,
-        "state": "complete",
-        "n_expected": 2,
-        "n_answered": 1,
-        "n_failed": 0,
-        "model": "alpha",
-    }
-    kept = rows("benchmark", ("metamedqa",), ("metamedqa_judgements",), **counts)
+    counts = {"n_expected": 2, "n_answered": 1, "n_failed": 0}
+    own = {"run": 1, "state": "complete", "model": "alpha", **counts}
+    kept = rows("benchmark", ("metamedqa",), ("metamedqa_judgements",), **own)
     write(home, "study/partitions.parquet", kept)
     build(home)
     assert one(home, "select benchmark, role, answered_share from progress order by all") == (
         ("metamedqa", "respondent", 0.5), ("metamedqa_judgements", "judge", 0.5),
     )  # fmt: skip
     assert one(home, "select distinct benchmark from leaderboard") == (("metamedqa",),)
+
+
+# --- the table transcripts, read from the Parquet copies ---------------------------------------------------------------
+PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
+
+
+def test_every_call_of_the_board_has_its_texts(built_home):
+    found = one(built_home, "select model, count(*), count(text) from transcripts group by 1 order by 1")
+    assert found == (("alpha", 12, 12), ("beta", 12, 12))
+    assert one(built_home, "select count(distinct request_json) from transcripts") == ((12,),)
+
+
+def test_a_study_without_answers_has_the_columns_and_no_rows(make_home):
+    home = make_home({})
+    build(home)
+    assert query_table(home, "from transcripts").schema.names == ARROW_SCHEMA.names
+    assert one(home, "from transcripts") == ()
+
+
+def test_what_was_kept_of_a_failed_call_stands_beside_the_answer(make_home):
+    home = make_home({})
+    failed = call("half an ans", status="failed", reasoning_text="Let me")
+    write(home, PATH, [failed, call("B")])
+    build(home)
+    found = one(home, "select text, reasoning_text, status, prices_json from transcripts order by text")
+    assert found == (("B", None, "ok", None), ("half an ans", "Let me", "failed", None))
+
+
+def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home):
+    home = make_home({"alpha": "measured"})
+    write(home, PATH, [call("B", reasoning_text="CANARY of thought", raw_zstd="CANARY of bytes")])
+    build(home)
+    with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as connection:
+        tables = connection.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
+        assert len(tables) > 20
+        for (table,) in tables:
+            rows = connection.execute(f"select * from {table}").fetchall()
+            assert "CANARY" not in str(rows), table
+    said = "select text, reasoning_text from transcripts where run = 1 and item_id = 'i'"
+    assert one(home, said) == (("B", "CANARY of thought"),)

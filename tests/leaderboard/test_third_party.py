@@ -62,20 +62,15 @@ def test_its_columns_are_described_too_or_said_not_to_be(home):
     build(home)
     of_file = "from duckdb_columns() where database_name = 'leaderboard'"
     assert run_query(home, f"select table_name, column_name {of_file} and comment is null").rows == ()
-    said = run_query(
-        home, f"select column_name, comment {of_file} and table_name = '{NAME}_responses' order by all"
-    ).rows
-    assert ("laughed", f"{NAME} does not say what it means") in said
+    said = run_query(home, f"select comment {of_file} and column_name = 'laughed'").rows
+    assert said == ((f"{NAME} does not say what it means",),)
 
 
 def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
     row = {"benchmark": NAME, "model": "alpha", "estimate": "a lot", "dataset": "own", "measure": "wit"}
-    broken = pl.DataFrame([row])
-    broken.write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
+    pl.DataFrame([row]).write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
     [(left_out, why)] = build(home).failures.items()
     assert left_out == NAME and "correct what the benchmark returns" in why and "'a lot'" in why
     assert run_query(home, "select count(*) from estimates where benchmark = 'metamedqa'").rows == ((6,),)
     for table in ("estimates", "leaderboard", "items", "answers"):
-        assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows == ((0,),), (
-            table
-        )
+        assert run_query(home, f"from {table} where benchmark = '{NAME}'").rows == (), table

@@ -21,8 +21,7 @@ def calibrated(make_home):
         same = {**key, "n": 90, "n_items": 90, "status": "ok", "measure": ECE}
         calibration = rows("model estimate low high", *((m, e, 0.0, 1.0) for m, e in errors.items()), **same)
         write(home, "cross_benchmark/calibration.parquet", calibration)
-        same = {
-            **key,
+        of = {
             "family": "confidence_models",
             "measure": ECE,
             "question": "calibrated",
@@ -32,20 +31,14 @@ def calibrated(make_home):
         compared = []
         for a, b, value, said in tests:
             p, half = (0.01, 0.1) if said == "significant" else (0.5, 0.3)
-            ends = {
-                f"{end}{of}": value + by
-                for end, by in (("low", -half), ("high", half))
-                for of in ("", "_adjusted")
-            }
-            compared.append(
-                {**same, **ends, "a": a, "b": b, "value": value, "verdict": said, "p": p, "p_adjusted": p}
-            )
+            ends = {"low": value - half, "high": value + half}
+            ends |= {f"{end}_adjusted": at for end, at in ends.items()}
+            test = {"a": a, "b": b, "value": value, "verdict": said, "p": p, "p_adjusted": p}
+            compared.append({**key, **of, **ends, **test})
         write(home, "estimates/metamedqa/comparisons/comparisons.parquet", compared)
         build(home)
-        found = (
-            "select model, n_better, best, verdict from verdict where question = 'calibrated' order by model"
-        )
-        return [*run_query(home, found).rows]
+        found = "select model, n_better, best, verdict from verdict where question = 'calibrated'"
+        return [*run_query(home, f"{found} order by model").rows]
 
     return verdict
 

@@ -1,19 +1,15 @@
-"""Items, calls and responses of a synthetic home, and the browser that looks at its pages."""
+"""Items, calls and responses of a synthetic home."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
-import pytest
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from tests.report.conftest import write
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 HOSTILE = (
     "<script>window.hacked = 1</script>",
     '<img src=x onerror="window.hacked = 2">',
@@ -28,9 +24,8 @@ HOSTILE = (
 
 def call(place: int, text: str, **columns: object) -> dict[str, object]:
     """Return a call about item number ``place``."""
-    request = canonical_json(
-        {"messages": [["system", "<b>be brief</b>"], ["user", f"question {place} {text[:40]}"]]}
-    )
+    talk = [["system", "<b>be brief</b>"], ["user", f"question {place} {text[:40]}"]]
+    request = canonical_json({"messages": talk})
     return {
         "answer_id": f"a{place}", "benchmark": "signaldetection", "model": "alpha", "run": 1, "item_id": f"item-{place:03}",
         "condition": "confidence", "step": "answer", "source": "measured", "provider": "openai", "mode": "text",
@@ -42,13 +37,12 @@ def call(place: int, text: str, **columns: object) -> dict[str, object]:
 
 def filled(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Return the rows with something in every column that may not be empty."""
-    for row in rows:
-        for field in ARROW_SCHEMA:
-            if row.get(field.name) is None and not field.nullable:
-                row[field.name] = (
-                    pa.scalar("0" if not pa.types.is_string(field.type) else "").cast(field.type).as_py()
-                )
-    return rows
+    needed = [field for field in ARROW_SCHEMA if not field.nullable]
+    empty = {
+        each.name: pa.scalar("" if pa.types.is_string(each.type) else "0").cast(each.type).as_py()
+        for each in needed
+    }
+    return [{**empty, **{name: value for name, value in row.items() if value is not None}} for row in rows]
 
 
 def response(place: int, model: str) -> dict[str, object]:
@@ -77,11 +71,3 @@ def answered(home: Home, models: Sequence[str], texts: Sequence[str], reply: Cal
         ]
         place = f"transcripts/benchmark=signaldetection/{number}/run=1/transcripts.parquet"
         write(home, place, filled(calls))
-
-
-def browser_path() -> str:
-    """Return where a browser is; the test is skipped where there is none."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
-    return found

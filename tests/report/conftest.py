@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from metacog_pipeline.leaderboard.build import build
 from tests import homes
 
 _KEPT = tempfile.TemporaryDirectory(prefix="metacog-report-")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
 
 
@@ -20,56 +23,29 @@ def write(home: Home, pattern: str, rows: Sequence[Mapping[str, object]], name: 
     homes.write(home, pattern.replace("**/", "").replace("*", name), rows)
 
 
+KEY = {"benchmark": "signaldetection", "dataset": "published", "task": "A"}
+
+
 def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[str, object]]:
-    shared = {
-        "benchmark": "signaldetection",
-        "dataset": "published",
-        "task": "A",
-        "model": model,
-        "source": source,
-    }
-    told = {"n": 100, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "raw"}
+    counts = {"n": 100, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "raw"}
     values = {"d": 2.0, "c": 0.25, "meta_d": 1.5, "m_ratio": 0.75, "accuracy": 0.8, "coverage": 1.0}
-    rows = []
+    found = []
     for condition in conditions:
         # The shift below is the difference of these criteria.
-        told_here = values | ({"c": -0.25} if condition == "risk_s1" else {})
-        for measure, value in told_here.items():
+        for measure, value in (values | ({"c": -0.25} if condition == "risk_s1" else {})).items():
             if condition == "confidence" or measure in ("d", "c", "accuracy", "coverage"):
                 ends = {"low": value - 0.125, "high": value + 0.125} if measure != "coverage" else {}
-                rows.append(
-                    {
-                        **shared,
-                        **told,
-                        **ends,
-                        "condition": f"A {condition}",
-                        "measure": measure,
-                        "estimate": value,
-                    }
-                )
-    return rows
+                row = {"model": model, "source": source, "condition": f"A {condition}", "measure": measure}
+                found.append({**KEY, **counts, **ends, **row, "estimate": value})
+    return found
 
 
 def shift(model: str, source: str) -> dict[str, object]:
     return {
-        "benchmark": "signaldetection",
-        "dataset": "published",
-        "source": source,
-        "task": "A",
-        "model": model,
-        "family": "criterion_z",
-        "measure": "c",
-        "a": "risk_none",
-        "b": "risk_s1",
-        "value": 0.5,
-        "low_adjusted": 0.25,
-        "high_adjusted": 0.75,
-        "statistic": 6.5,
-        "p_adjusted": 1e-9,
-        "verdict": "inconclusive",
-        "n": 200,
-        "status": "ok",
-    }
+        **KEY, "source": source, "model": model, "family": "criterion_z", "measure": "c", "a": "risk_none", "b": "risk_s1",
+        "value": 0.5, "low_adjusted": 0.25, "high_adjusted": 0.75, "statistic": 6.5, "p_adjusted": 1e-9,
+        "verdict": "inconclusive", "n": 200, "status": "ok",
+    }  # fmt: skip
 
 
 def made_home(
@@ -93,10 +69,7 @@ def _built(
     """Make a home with its board, once for all tests that take a copy."""
     home, sources = Home(Path(tempfile.mkdtemp(dir=_KEPT.name))), dict(models)
     status = {"state": "missing" if silent else "complete", "n_expected": 10, "n_answered": 0, "n_failed": 0}
-    listed = [
-        {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
-        for name, source in sources.items()
-    ]
+    listed = homes.rows("model source", *sources.items(), provider="openai", listed=True, runs=1)
     write(home, "study/models.parquet", listed)
     partitions = [{"benchmark": benchmark, "model": name, "run": 1, **status} for name in sources]
     write(home, "study/partitions.parquet", partitions)
@@ -125,7 +98,28 @@ def _write():
 def compared(a: str, b: str, source: str = "measured", **other: object) -> dict[str, object]:
     """Return a test of two models, as the table comparisons has it."""
     return {
-        "benchmark": "signaldetection", "dataset": "published", "task": "A", "condition": "A confidence", "source": source,
-        "family": "models_paired", "measure": "m_ratio", "a": a, "b": b, "value": 0.5, "low": 0.25, "high": 0.75,
-        "p": 0.001, "p_adjusted": 0.002, "n": 90, "verdict": "significant", "status": "ok", "primary": True, **other,
+        **KEY, "condition": "A confidence", "source": source, "family": "models_paired", "measure": "m_ratio",
+        "a": a, "b": b, "value": 0.5, "low": 0.25, "high": 0.75, "p": 0.001, "p_adjusted": 0.002, "n": 90,
+        "verdict": "significant", "status": "ok", "primary": True, **other,
     }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+def serious_violations(page: Any) -> list[str]:
+    """Return what keeps people with a keyboard or a screen reader from using a page."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
+    )
+    found = axe.Axe().run(page).response["violations"]
+    return [each["id"] for each in found if each["impact"] in ("serious", "critical")]

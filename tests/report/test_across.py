@@ -14,14 +14,13 @@ from metacog_pipeline.report import queries
 from metacog_pipeline.report.confidence import reliability_line, roc_line
 from metacog_pipeline.report.figures import Point, lines
 from metacog_pipeline.report.page import build_report
+from tests.homes import rows
+from tests.report.conftest import KEY
 
 MakeHome = Callable[..., Home]
+COUNTED = st.tuples(st.integers(0, 100), st.integers(1, 50), st.integers(0, 50))
 USE = st.lists(
-    st.tuples(st.integers(0, 100), st.integers(1, 50), st.integers(0, 50)).map(
-        lambda x: (x[0], x[1], min(x[1], x[2]))
-    ),
-    max_size=20,
-    unique_by=lambda each: each[0],
+    COUNTED.map(lambda x: (x[0], x[1], min(x[1], x[2]))), max_size=20, unique_by=lambda each: each[0]
 )
 
 
@@ -69,30 +68,20 @@ def test_a_name_in_a_legend_stays_text():
 def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home:
     names = [f"m{n}" for n in range(models)]
     home = make_home(dict.fromkeys(names, "measured"))
-    shared = {
-        "benchmark": "signaldetection",
-        "dataset": "published",
-        "condition": "A confidence",
-        "source": "measured",
-    }
-    write(
-        home,
-        "cross_benchmark/calibration.parquet",
-        [
-            {**shared, "model": name, "measure": measure, "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9,
-             "n_items": 9, "n_without_confidence": 0, "method": "m", "status": "ok"}
-            for name in names for measure in ("harmonised_accuracy", "harmonised_ece", "harmonised_auroc2")
-        ],
+    shared = {**KEY, "condition": "A confidence", "source": "measured"}
+    measures = [f"harmonised_{each}" for each in ("accuracy", "ece", "auroc2")]
+    calibration = rows(
+        "model measure", *itertools.product(names, measures), **shared, estimate=0.5, low=0.4, high=0.6, n=9, n_items=9,
+        n_without_confidence=0, method="m", status="ok",
     )  # fmt: skip
+    write(home, "cross_benchmark/calibration.parquet", calibration)
+    answers = [
+        (name, f"{p}-{n}", p / 100, float(n < p // 10)) for name in names for p in (60, 90) for n in range(10)
+    ]
+    answers = rows("model item_id confidence correct", *answers, **shared, run=1, reading="ok")
     write(
-        home,
-        "harmonised/signaldetection/*.parquet",
-        [
-            {**shared, "model": name, "run": 1, "item_id": f"{p}-{n}", "cluster": f"{p}-{n}", "confidence": p / 100,
-             "correct": float(n < p // 10), "reading": "ok"}
-            for name in names for p in (60, 90) for n in range(10)
-        ],
-    )  # fmt: skip
+        home, "harmonised/signaldetection/*.parquet", [{**row, "cluster": row["item_id"]} for row in answers]
+    )
     build(home)
     return home
 

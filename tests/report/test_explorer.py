@@ -14,8 +14,9 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import explorer, pieces
 from metacog_pipeline.report.page import build_report
-from tests.report.answers import ARGUMENTS, HOSTILE, answered, browser_path, call, filled
-from tests.report.conftest import made_home, write
+from tests.report.answers import HOSTILE, answered, call, filled
+from tests.report.conftest import made_home, serious_violations, write
+from tests.studies import write_study
 
 N_ITEMS = 23  # more than one slice
 MODELS = ("alpha", "beta")
@@ -65,9 +66,8 @@ def test_there_is_a_small_index_and_a_file_of_each_question_set_condition_and_sl
 
 
 def test_the_command_prints_the_file_to_open_and_serves_nothing(home, tmp_path):
-    study = tmp_path / "study.toml"
-    model = '[[models]]\nname = "alpha"\nprovider = "simulated"\n'
-    study.write_text(f'[study]\nname = "x"\nhome = "{home}"\n[benchmarks.signaldetection]\n{model}')
+    models = {"name": "alpha", "provider": "simulated"}
+    study = write_study(tmp_path, models, benchmarks={"signaldetection": {}}, home=str(home))
     result = CliRunner().invoke(cli, ["report", str(study)])
     explorer = home.report / "explore" / "index.html"
     assert result.exit_code == 0 and result.stdout.splitlines() == [str(home.page), str(explorer)]
@@ -143,19 +143,13 @@ def test_every_file_of_the_report_is_on_the_disk_before_it_has_its_name(tmp_path
 def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home):
     page = build_report(home).read_text("utf-8")
     rows = re.findall(r"<tr>\s*<th scope=\"row\">\s*(alpha|beta)\s*</th>(.*?)</tr>", page, re.DOTALL)
-    cells = [
-        (model, cell)
-        for model, row in rows
-        for cell in re.findall(r"<td class=\"number\">(.*?)</td>", row, re.DOTALL)
-    ]
-    shown = [(model, cell) for model, cell in cells if re.search(r"\d", cell)]
+    number = re.compile(r"<td class=\"number\">(.*?)</td>", re.DOTALL)
+    shown = [(model, cell) for model, row in rows for cell in number.findall(row) if re.search(r"\d", cell)]
     assert len(shown) >= 6
     for model, cell in shown:
         assert f'<a href="explore/index.html#benchmark=signaldetection&amp;model={model}' in cell, cell
-    assert all(
-        "explore/" not in table
-        for table in re.findall(r"<caption>.{0,20}as printed.*?</table>", page, re.DOTALL)
-    )
+    printed = re.findall(r"<caption>.{0,20}as printed.*?</table>", page, re.DOTALL)
+    assert not any("explore/" in table for table in printed)
 
 
 def test_rows_lead_where_they_and_their_table_say_and_names_stay_text():
@@ -166,15 +160,12 @@ def test_rows_lead_where_they_and_their_table_say_and_names_stay_text():
         with pieces.leading_to(lead), pieces.told(**known):
             return pieces.table(("which", *row, "n"), [("x", *row.values(), 3)], caption)
 
-    assert '<a href="../../explore/index.html#benchmark=b&amp;model=m">3</a>' in made(
-        {"benchmark": "b"}, model="m", up="../../"
-    )
-    assert "#benchmark=b&amp;model=m&amp;condition=c+d" in made(
-        {"model": "m", "condition": "c d"}, benchmark="b"
-    )
-    assert "model=%22%3E%3Cb%3E%26" in made({"model": odd}, benchmark="b") and "<b>" not in made(
-        {"model": odd}
-    )
+    above = made({"benchmark": "b"}, model="m", up="../../")
+    assert '<a href="../../explore/index.html#benchmark=b&amp;model=m">3</a>' in above
+    of_condition = made({"model": "m", "condition": "c d"}, benchmark="b")
+    assert "#benchmark=b&amp;model=m&amp;condition=c+d" in of_condition
+    assert "model=%22%3E%3Cb%3E%26" in made({"model": odd}, benchmark="b")
+    assert "<b>" not in made({"model": odd})
     for row in ({}, {"model": "m, scored as c"}):
         assert '<a href="explore/index.html#benchmark=b">3</a>' in made(row, "Models: of all", benchmark="b")
     for row, caption in (
@@ -192,54 +183,35 @@ def test_rows_lead_where_they_and_their_table_say_and_names_stay_text():
 
 
 @pytest.mark.browser
-def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
-    )
+def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home, browser):
     address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
-        try:
-            page = browser.new_page(viewport={"width": 390, "height": 800})
-            said: list[str] = []
-            page.on("console", lambda message: said.append(message.text))
-            page.on("pageerror", lambda error: said.append(str(error)))
-            shown = lambda: [  # noqa: E731
-                text.strip() for text in page.locator("#rows tr th a").all_inner_texts()
-            ]
-            for which, items in {
-                "all": [f"item-{i:03}" for i in range(N_ITEMS)],
-                "wrong": ["item-000"],
-                "sure": ["item-000"],
-                "disagree": ["item-001"],
-                "unread": ["item-002"],
-            }.items():
-                page.goto(f"{address}#which={which}")
-                page.reload()
-                page.wait_for_selector("#rows tr")
-                assert shown() == items, which
-                assert page.evaluate("document.documentElement.scrollWidth") <= 390
-            page.goto(f"{address}#order=hard")
-            page.reload()
-            page.wait_for_selector("#rows tr")
-            assert shown()[:2] == ["item-000", "item-001"]
-            _no_serious_violation(axe, page)
-            page.locator("#rows a").first.focus()
-            page.keyboard.press("Enter")
-            page.wait_for_selector("#item h2")
-            assert page.locator("#item h2").inner_text() == "item-000"
-            assert HOSTILE[0] in page.locator("#item").inner_text()
-            _no_serious_violation(axe, page)
-            assert page.evaluate("window.hacked") is None
-            assert said == []
-        finally:
-            browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
 
+    def shown(asked: str) -> list[str]:
+        page.goto(f"{address}#{asked}")
+        page.reload()
+        page.wait_for_selector("#rows tr")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        return [text.strip() for text in page.locator("#rows tr th a").all_inner_texts()]
 
-def _no_serious_violation(axe: object, page: object) -> None:
-    found = axe.Axe().run(page).response["violations"]  # type: ignore[attr-defined]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    every = [f"item-{i:03}" for i in range(N_ITEMS)]
+    alone = {"wrong": "item-000", "sure": "item-000", "disagree": "item-001", "unread": "item-002"}
+    assert shown("which=all") == every
+    assert {which: shown(f"which={which}") for which in alone} == {
+        which: [item] for which, item in alone.items()
+    }
+    assert shown("order=hard")[:2] == ["item-000", "item-001"]
+    assert serious_violations(page) == []
+    page.locator("#rows a").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#item h2")
+    assert page.locator("#item h2").inner_text() == "item-000"
+    assert HOSTILE[0] in page.locator("#item").inner_text()
+    assert serious_violations(page) == [] and page.evaluate("window.hacked") is None and said == []
+    page.close()
 
 
 def test_an_answer_that_was_replaced_is_not_shown_and_a_model_that_only_failed_is(tmp_path):

@@ -1,5 +1,6 @@
 """The pages in a browser: shares are the board's, an address that names nothing says so, all is reached by keyboard."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +11,9 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import explorer
 from metacog_pipeline.report.page import build_report
-from tests.report.answers import ARGUMENTS, browser_path, call, filled
-from tests.report.conftest import made_home, write
+from tests.homes import rows
+from tests.report.answers import call, filled
+from tests.report.conftest import made_home, serious_violations, write
 
 N_ITEMS, RUNS = 12, (1, 2, 3)
 LONG = "word " * 3000
@@ -33,41 +35,22 @@ def home(tmp_path_factory):
     """A home of two models in three runs, and one all of whose calls failed."""
     models = dict.fromkeys(("alpha", "beta", "broken"), "measured")
     found = made_home(Home(tmp_path_factory.mktemp("runs") / "home"), models)
-    listed = [
-        {"model": name, "provider": "openai", "source": "measured", "listed": True, "runs": len(RUNS)}
-        for name in models
-    ]
-    write(found, "study/models.parquet", listed)
-    items = [
-        {"item_id": f"item-{i:03}", "dataset": "published", "position": i, "text": LONG}
-        for i in range(N_ITEMS)
-    ]
-    write(found, "items/signaldetection.parquet", items)
-    for model in models:
-        for run in RUNS:
-            told: dict[str, object] = {"model": model, "run": run}
-            if model == "broken":
-                told |= {"status": "failed", **REFUSED}
-            else:
-                rows = [response(i, model, run) for i in range(N_ITEMS)]
-                write(found, f"harmonised/signaldetection/model={model}/run={run}.parquet", rows)
-            calls = [
-                call(i, "" if model == "broken" else LONG, answer_id=f"{model}-{i}-{run}", **told)
-                for i in range(N_ITEMS)
-            ]
-            place = f"transcripts/benchmark=signaldetection/model={model}/run={run}/transcripts.parquet"
-            write(found, place, filled(calls))
+    listed = {"provider": "openai", "source": "measured", "listed": True, "runs": len(RUNS)}
+    write(found, "study/models.parquet", rows("model", *((name,) for name in models), **listed))
+    items = [(f"item-{i:03}", i) for i in range(N_ITEMS)]
+    asked = rows("item_id position", *items, dataset="published", text=LONG)
+    write(found, "items/signaldetection.parquet", asked)
+    for model, run in itertools.product(models, RUNS):
+        text, more = (LONG, {}) if model != "broken" else ("", {"status": "failed", **REFUSED})
+        if model != "broken":
+            read = [response(i, model, run) for i in range(N_ITEMS)]
+            write(found, f"harmonised/signaldetection/model={model}/run={run}.parquet", read)
+        same = {"model": model, "run": run, **more}
+        calls = [call(i, text, answer_id=f"{model}-{i}-{run}", **same) for i in range(N_ITEMS)]
+        place = f"transcripts/benchmark=signaldetection/model={model}/run={run}/transcripts.parquet"
+        write(found, place, filled(calls))
     build(found)
     return found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
-    with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
-        yield made
-        made.close()
 
 
 @pytest.fixture
@@ -127,9 +110,8 @@ def test_models_disagree_whoever_of_them_is_shown(home, page):
 def test_an_address_that_names_nothing_shows_all_and_says_so(home, page):
     address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
     for wrong in ("abc", "-3", "1e9", "1.5", "", "NaN", "Infinity"):
-        assert (
-            shown(page, f"{address}#page={wrong}").inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
-        ), wrong
+        where = shown(page, f"{address}#page={wrong}").inner_text("#where")
+        assert where == f"1 to {N_ITEMS} of {N_ITEMS}", wrong
     for name in ("benchmark", "condition", "kind", "model", "which", "order"):
         for value in ("nobody", "__proto__"):
             said = shown(page, f"{address}#{name}={value}").inner_text("#summary")
@@ -141,9 +123,6 @@ def test_an_address_that_names_nothing_shows_all_and_says_so(home, page):
 
 @pytest.mark.browser
 def test_every_text_that_scrolls_is_reached_by_keyboard_and_every_word_is_seen_on_dark_paper(home, page):
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
-    )
     report = build_report(home).parent
     address = (report / explorer.FOLDER / explorer.PAGE).as_uri()
     at = {f"{address}#item=item-001": "#item h4", f"{address}#item=item-002&model=broken": "#item h4"}
@@ -156,6 +135,5 @@ def test_every_text_that_scrolls_is_reached_by_keyboard_and_every_word_is_seen_o
             "all => all.map(e => [e.scrollHeight > e.clientHeight, e.tabIndex === 0, e.getAttribute('aria-label')])"
         )
         assert all(scrolls == reached == bool(label) for scrolls, reached, label in scrolling) and scrolling
-        violations = axe.Axe().run(page).response["violations"]
-        assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == [], address
+        assert serious_violations(page) == [], address
     assert "fatal: model_not_found" in page.locator("#item p.odd").first.inner_text()

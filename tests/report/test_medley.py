@@ -1,7 +1,6 @@
 """MEDLEY-BENCH on the page: its figures and tables, from a leaderboard of a few synthetic files."""
 
 import re
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,19 +12,14 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.figures import Point, heat_map, intervals, plane
 from metacog_pipeline.report.page import build_report
 from tests import homes
+from tests.report.conftest import write
 
 NASTY = '<script>alert(1)</script> & "$x^2$"'
-
-MAP = "who-follows-arguments-and-who-the-crowd"
-DRAWN = (MAP,)
+MAP = "medley-who-follows-arguments-and-who-the-crowd"
 
 
-def write(home: Home, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
-    homes.write(home, pattern.replace("*", "all"), rows)
-
-
-def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha") -> Home:
-    home = Home(tmp_path / "home")
+def make_home(folder: Path, source: str = "measured", name: str = "alpha") -> Home:
+    home = Home(folder / "home")
     key = {
         "benchmark": "medley",
         "dataset": "published",
@@ -33,43 +27,25 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha") -> 
         "model": name,
         "source": source,
     }
-    told = {"n": 130, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "mean"}
+    counts = {"n": 130, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "mean"}
     values = {"mms": 0.6, "t1": 0.55, "t2": 0.5, "t3": 0.7, "coverage": 1.0}
     values |= {f"ipsative_{each}": 0.05 for each in ("monitoring", "control", "evaluation")}
-    changes = {
-        "adversarial": {"pull_crowd": 0.25, "pull_arguments": 0.125},
-        "stripped": {"stripped_delta": -0.0625},
-    }
-    rows = [
-        {
-            **key,
-            **told,
-            "condition": condition,
-            "measure": measure,
-            "estimate": value,
-            "low": value - 0.01,
-            "high": value + 0.01,
-        }
-        for condition, found in {"normal": values, **changes}.items()
-        for measure, value in found.items()
-    ]
+    pulls = {"pull_crowd": 0.25, "pull_arguments": 0.125}
+    measured = {"normal": values, "adversarial": pulls, "stripped": {"stripped_delta": -0.0625}}
+    found = [
+        {**key, **counts, "condition": condition, "measure": measure, "estimate": value, "low": value - 0.01,
+         "high": value + 0.01}
+        for condition, own in measured.items() for measure, value in own.items()
+    ]  # fmt: skip
     findings = [
         {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
-        {
-            "family": "cognitive_map",
-            "measure": "pull_crowd",
-            "value": 0.25,
-            "statistic": 0.125,
-            "verdict": "crowd-follower",
-        },
+        {"family": "cognitive_map", "measure": "pull_crowd", "value": 0.25, "statistic": 0.125,
+         "verdict": "crowd-follower"},
         {"family": "size_slope", "measure": "evaluation", "value": 0.09, "low": 0.02, "high": 0.2},
-    ]
-    write(home, "estimates/medley/models/*.parquet", rows)
-    write(
-        home,
-        "estimates/medley/comparisons/*.parquet",
-        [{**key, "n": 30, "status": "ok", **each} for each in findings],
-    )
+    ]  # fmt: skip
+    write(home, "estimates/medley/models/*.parquet", found)
+    tests = [{**key, "n": 30, "status": "ok", **each} for each in findings]
+    write(home, "estimates/medley/comparisons/*.parquet", tests)
     listed = {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
     counts = {"state": "complete", "n_expected": 1, "n_answered": 1, "n_failed": 0}
     write(home, "study/models.parquet", [listed])
@@ -79,39 +55,21 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha") -> 
     return home
 
 
-def page(home: Home) -> str:
-    return build_report(home).read_text("utf-8")
-
-
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """The home of a measured and judged model with its report."""
-    made = make_home(tmp_path_factory.mktemp("medley"))
-    build_report(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def text(home):
-    return (home / "report" / "index.html").read_text("utf-8")
+def text(tmp_path_factory):
+    """The report of a measured and judged model."""
+    return build_report(make_home(tmp_path_factory.mktemp("medley"))).read_text("utf-8")
 
 
 def section(text: str, anchor: str) -> str:
     return text.split(f'<section id="{anchor}">')[1].split("</section>")[0]
 
 
-def test_the_page_has_a_part_for_each_question(text):
-    assert all(f'<section id="medley-{anchor}">' in text for anchor in DRAWN)
-    for anchor in DRAWN:
-        drawn = re.findall(r"<svg.*?</svg>", section(text, f"medley-{anchor}"), re.DOTALL)
-        assert drawn, anchor
-        for each in drawn:
-            ElementTree.fromstring(each)
-
-
 def test_the_map_shows_both_pulls_and_what_moves_the_model(text):
-    part = section(text, "medley-who-follows-arguments-and-who-the-crowd")
-    assert "0.250" in part and "0.125" in part and "crowd-follower" in part
+    part = section(text, MAP)
+    assert "0.250" in part and "0.125" in part and "crowd-follower" in part and "<svg" in part
+    for each in re.findall(r"<svg.*?</svg>", part, re.DOTALL):
+        ElementTree.fromstring(each)
 
 
 def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(text):
@@ -122,7 +80,7 @@ def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(text):
 
 @pytest.mark.parametrize("name", [NASTY, "x" * 300])
 def test_a_hostile_name_stays_text(tmp_path, name):
-    text = page(make_home(tmp_path, name=name))
+    text = build_report(make_home(tmp_path, name=name)).read_text("utf-8")
     assert "<script>alert" not in text
     for each in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         ElementTree.fromstring(each)
@@ -143,20 +101,9 @@ def test_figures_of_nothing_or_one_point_are_drawn():
 
 
 def test_names_of_near_points_do_not_stand_on_each_other():
-    points = [(f"model {i}", "k", Point(0.0), Point(0.001 * i)) for i in range(4)] + [
-        ("far", "k", Point(5.0), Point(9.0))
-    ]
-    drawn = ElementTree.fromstring(plane(points, x="x", y="y", axes_at_zero=True))
-    found = [
-        float(re.findall(r"translate\([-\d.]+ ([-\d.]+)\)", each.get("transform", ""))[0])
-        for each in drawn.iter("{http://www.w3.org/2000/svg}text")
-        if (each.text or "").startswith("model") and "translate" in each.get("transform", "")
-    ]
-    heights = sorted(found) if found else _by_position(drawn)
-    assert len(heights) == 4
-    assert min(b - a for a, b in pairwise(heights)) >= 8
-
-
-def _by_position(drawn: ElementTree.Element) -> list[float]:
+    points = [(f"model {i}", "k", Point(0.0), Point(0.001 * i)) for i in range(4)]
+    far = ("far", "k", Point(5.0), Point(9.0))
+    drawn = ElementTree.fromstring(plane([*points, far], x="x", y="y", axes_at_zero=True))
     texts = drawn.iter("{http://www.w3.org/2000/svg}text")
-    return sorted(float(each.get("y", "nan")) for each in texts if (each.text or "").startswith("model"))
+    heights = sorted(float(each.get("y", "nan")) for each in texts if (each.text or "").startswith("model"))
+    assert len(heights) == 4 and min(b - a for a, b in pairwise(heights)) >= 8

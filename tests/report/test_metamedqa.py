@@ -64,9 +64,8 @@ def test_each_question_has_its_part_with_figures_and_numbers(make_home, write):
     assert "MIT" in section(text, "metamedqa-sources-and-licences")
     paper = (index.parent / "papers" / "metamedqa" / "index.html").read_text("utf-8")
     assert re.search(r"29 of 36 printed numbers hold", section(paper, "metamedqa-printed-numbers"))
-    assert "Models of this study" in section(paper, "table-4") and "reworded" not in section(
-        paper, "figure-1"
-    )
+    assert "Models of this study" in section(paper, "table-4")
+    assert "reworded" not in section(paper, "figure-1")
     for place in ("figure-2", "figure-3", "figure-4", "table-3", "table-4", "table-5"):
         assert "in other words" in section(paper, place), place
 
@@ -84,9 +83,6 @@ def test_printed_values_are_on_the_axis_of_models_and_never_of_simulated_respond
 
 def test_nothing_answered_yet_says_so(make_home):
     text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
-    assert "No model of this study was asked this." in section(
-        text, "metamedqa-seeing-that-there-is-no-answer"
-    )
-    assert "Asked under one system message only." in section(
-        text, "metamedqa-what-the-system-message-changes"
-    )
+    seen, prompts = "metamedqa-seeing-that-there-is-no-answer", "metamedqa-what-the-system-message-changes"
+    assert "No model of this study was asked this." in section(text, seen)
+    assert "Asked under one system message only." in section(text, prompts)

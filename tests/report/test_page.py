@@ -12,7 +12,9 @@ from metacog_pipeline.benchmark.display import Section
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.report import drawing, page
+from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.page import build_report
+from tests.studies import write_study
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
@@ -66,8 +68,7 @@ def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_hom
         "inconclusive",
         "GPT-5-2025-08-07",
     )
-    for needed in shown:
-        assert needed in text, needed
+    assert [each for each in shown if each not in text] == []
     svgs = [tag for tag, _ in read(page).tags if tag == "svg"]
     # The first screen; the question; figures of signal detection, of the study's models and of the published ones.
     assert len(svgs) >= 6
@@ -83,10 +84,8 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "xlink:href", "data"):
-                assert re.match(
-                    r"#|papers/[a-z0-9._-]+/index\.html|methods\.html$",
-                    value or "",
-                ), (tag, name, value)
+                own = r"#|papers/[a-z0-9._-]+/index\.html|methods\.html$"
+                assert re.match(own, value or ""), (tag, name, value)
     assert scripts == [{"src": "report.js"}] and (page.parent / "report.js").exists()
     source = page.read_text(encoding="utf-8")
     assert "@import" not in source and not re.search(r"url\((?!#)", source)
@@ -112,9 +111,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_text_in_tables_and_figures(make_home, name):
-    page = build_report(make_home(dict.fromkeys(HOSTILE, "measured")), name)
+def test_hostile_names_stay_text_in_tables_and_figures(make_home):
+    page = build_report(make_home(dict.fromkeys(HOSTILE, "measured")), "".join(HOSTILE))
     reader = read(page)
     assert [attributes for tag, attributes in reader.tags if tag == "script"] == [{"src": "report.js"}]
     assert "b" not in {tag for tag, _ in reader.tags}
@@ -186,10 +184,7 @@ def test_a_page_that_cannot_be_written_is_one_line(make_home):
 
 def test_the_command_prints_where_the_page_is_or_why_there_is_no_explorer_yet(make_home, tmp_path):
     make_home()
-    study = tmp_path / "study.toml"
-    study.write_text(
-        '[study]\nname = "named"\nhome = "home"\n[benchmarks.metamedqa]\n[[models]]\nname = "a"\nprovider = "simulated"\n'
-    )
+    study = write_study(tmp_path, {"name": "a", "provider": "simulated"}, name="named")
     result = CliRunner().invoke(cli, ["report", str(study)])
     assert result.exit_code == 0, result.output
     page = Path(result.stdout.strip())
@@ -213,9 +208,8 @@ def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(make_hom
     found = read(build_report(home)).text
     said = [text for text in found if "could not be made" in text]
     assert len(said) == 2 and "ValueError: <b>no</b> such column" in said[0] and "KeyError" in said[1]
-    assert {section.title for section in shown} <= {text.strip() for text in found} & {
-        text.strip() for text in whole
-    }
+    there = {text.strip() for text in found} & {text.strip() for text in whole}
+    assert {section.title for section in shown} <= there
 
 
 def test_a_name_at_the_edge_of_a_figure_is_not_cut_off():
@@ -224,3 +218,37 @@ def test_a_name_at_the_edge_of_a_figure_is_not_cut_off():
     plot.words(1.0, 1.0, name, 8)
     left = float(re.search(rf'<text x="([0-9.]+)"[^>]*>{name}', plot.svg("x"))[1])
     assert left + 0.6 * 8 * len(name) <= drawing.WIDTH
+
+
+# --- captions, the methods page, figures ---------------------------------------------------------------------------------
+NAMES = "d′ meta-d′ M-ratio AUROC2 ECE Brier YFR NFR MMS MAS MS SAF CDTC Holm Wilson DeLong"
+NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
+
+
+def test_every_caption_says_how_many_and_by_which_method(make_home):
+    source = build_report(make_home({"alpha": "measured", "toy": "simulated"})).read_text("utf-8")
+    captions = re.findall(r'<span class="caption">(.*?)</span>', source)
+    assert len(captions) == source.count("<figure>") > 0
+    for caption in captions:
+        assert re.search(r"; n (= \d+( to \d+)? \w+|not stated)\.$", caption), caption
+        assert re.search("interval|[Pp]osterior", caption), caption
+
+
+def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path):
+    page._write_methods(tmp_path, NASTY, registry.names())
+    source = (tmp_path / "methods.html").read_text("utf-8")
+    assert "<script" not in source and "url(" not in source and "src=" not in source
+    ids = set(re.findall(r' id="([^"]+)"', source))
+    assert set(re.findall(r'href="#([^"]+)"', source)) == ids
+    text = re.sub(r"<[^>]+>", "", source)
+    assert [name for name in NAMES.split() if name not in text] == []
+    assert set(registry.names()) <= ids
+
+
+@pytest.mark.parametrize("names", [[], [1], list(range(1, 13))])
+def test_any_number_of_models_and_steps_can_be_drawn(names):
+    series = {f"m{n}": [(1 + n % 5, Point(0.5, 0.4, 0.6))] for n in names}
+    drawn = lines(series, x="x", y="y", diagonal="l", span=(1, 5), apart=0.28)
+    assert sum(f">m{n}<" in drawn for n in names) == min(len(names), MOST_LINES)
+    steps = [f"s{n}" for n in range(12)]
+    ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))

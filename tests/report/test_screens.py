@@ -17,11 +17,9 @@ from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.pieces import SCRIPT, page, table
-from tests.report.answers import ARGUMENTS, browser_path, call, filled, response
-from tests.report.conftest import compared, made_home, write
+from tests.report.answers import call, filled, response
+from tests.report.conftest import compared, made_home, serious_violations, write
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)")
 pytestmark = pytest.mark.browser
 
 MODELS = ("alpha", "beta", "a-model-with-quite-a-long-name-of-many-words-2026-11-22")
@@ -77,10 +75,8 @@ OVERLAPS = """() => {
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """The report of a study of three models and an observer, with tests between models, questions and answers."""
-    home = made_home(
-        Home(tmp_path_factory.mktemp("screens") / "home"),
-        {**dict.fromkeys(MODELS, "measured"), "toy": "simulated"},
-    )
+    models = {**dict.fromkeys(MODELS, "measured"), "toy": "simulated"}
+    home = made_home(Home(tmp_path_factory.mktemp("screens") / "home"), models)
     tests = [
         compared("alpha", "beta"),
         compared("alpha", "beta", condition="B confidence", task="B", verdict="not_significant", value=-0.125,
@@ -105,18 +101,8 @@ def report(tmp_path_factory):
         write(home, place, filled(calls))
     build(home)
     report = build_report(home, "a study").parent
-    papers.write_papers(
-        home, report, "a study", registry.names()
-    )  # the other papers too: they are looked at here
+    papers.write_papers(home, report, "a study", registry.names())  # the other papers too: they are looked at
     return report
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=browser_path(), args=ARGUMENTS)
-        yield made
-        made.close()
 
 
 def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light") -> Any:
@@ -152,10 +138,7 @@ def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser
             picture = page.screenshot(path=place, full_page=True, type="jpeg", quality=70)
             assert len(picture) > 5000
             if width == WIDTHS[0]:
-                found = axe.Axe().run(page).response["violations"]
-                assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], (
-                    scheme
-                )
+                assert serious_violations(page) == [], scheme
         assert page.evaluate(OVERLAPS) == [], width
     assert page.said == []
     page.close()
@@ -201,9 +184,8 @@ def test_a_table_sorts_by_keyboard_filters_and_saves(report, browser):
     head = table.locator("thead th", has_text=re.compile("^d′$"))
     head.get_by_role("button").focus()
     page.keyboard.press("Enter")
-    assert head.get_attribute("aria-sort") == "descending" and order() == sorted(
-        asked, key=float, reverse=True
-    )
+    downwards = sorted(asked, key=float, reverse=True)
+    assert head.get_attribute("aria-sort") == "descending" and order() == downwards
     page.keyboard.press("Enter")
     assert head.get_attribute("aria-sort") == "ascending" and order() == sorted(asked, key=float)
     page.keyboard.press("Enter")
@@ -214,10 +196,8 @@ def test_a_table_sorts_by_keyboard_filters_and_saves(report, browser):
     with page.expect_download() as saved:
         tools.get_by_role("button", name="save as CSV").click()
     lines = Path(saved.value.path()).read_text("utf-8").splitlines()
-    assert (
-        lines[0] == "task,model,d′,meta-d′,M-ratio" and lines[1] == "A,GPT-5-2025-08-07,3.2396,2.7738,0.8563"
-    )
-    assert len(lines) == 4
+    assert lines[0] == "task,model,d′,meta-d′,M-ratio" and len(lines) == 4
+    assert lines[1] == "A,GPT-5-2025-08-07,3.2396,2.7738,0.8563"
     page.close()
 
 

@@ -1,25 +1,28 @@
-"""A board is published with what was scored, and any host reads the one that stands."""
+"""A board is published with what was scored and printed, and any host reads the one that stands."""
 
 import pytest
 
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.publishing import catch_up
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring import printed
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.derived import PREFIX, bring, send
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
+from tests.studies import metamedqa, write_study
 
 
 @pytest.fixture
 def hosts(tmp_path):
     found = []
     for name in ("a", "b"):
-        path = tmp_path / f"{name}.toml"
-        path.write_text(
-            f'[study]\nname = "t"\nhome = "{name}"\n[[models]]\nname = "m"\nprovider = "simulated"\n'
-            f'[benchmarks.metamedqa]\ndataset = "sample"\n[deploy]\nstore = "{tmp_path}/store"\n'
-        )
+        path = write_study(tmp_path / name, {"name": "m", "provider": "simulated"})
+        with path.open("a") as file:
+            file.write(f'[deploy]\nstore = "{tmp_path}/store"\n')
         study = load_study(path)
         study.prepare()
         found.append(study)
@@ -79,3 +82,21 @@ def test_a_board_that_did_not_change_is_not_read_again(hosts, monkeypatch):
     for home in (a.home, b.home):
         bring(home)
     assert not read
+
+
+def test_what_a_paper_prints_stands_on_the_board_and_keeps_none_back_without(tmp_path, monkeypatch):
+    sets = {**metamedqa(limit=4), "signaldetection": {"dataset": "sample", "trials": 10}}
+    study = load_study(write_study(tmp_path, {"name": "theirs", "provider": "replay"}, benchmarks=sets))
+    study.prepare()
+
+    def fails(benchmark):
+        raise ValueError("a table is torn")
+
+    monkeypatch.setattr(printed, "write", fails)
+    with pytest.raises(StoreError, match=r"metamedqa_published: .*a table is torn"):
+        publishing.publish(study)
+    assert study.home.leaderboard.exists()
+    monkeypatch.undo()
+    publishing.publish(study)
+    sources = {row[0] for row in run_query(study.home, "select source from comparisons").rows}
+    assert "published" in sources and not leaderboard_stale(study)
