@@ -1,8 +1,7 @@
-"""All that leaves a study, read in one place: every format writes what is here and reads nothing else.
+"""All that leaves a study, read in one place: every format writes what is here and reads nothing else."""
 
-Texts are without secrets. Items, and prompts that hold them, leave only where the licence of every source they are made
-from allows copies; otherwise each leaves as its id and its digest.
-"""
+# Texts are without secrets. Items, and prompts that hold them, leave only where the licence of every source they are
+# made from allows copies; otherwise each leaves as its id and its digest.
 
 from __future__ import annotations
 
@@ -38,13 +37,15 @@ _OPEN = re.compile(
     r"\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b",
     re.IGNORECASE,
 )
-_OF_THE_BUILD = ("inputs", "snapshot")  # when and on which disk a board was built, not what is on it
+# They say when and on which disk a board was built, not what is on it: the same study is to give the same bytes.
+_OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts")
 _CALLS = ["model", "condition", "item_id", "run"]  # what the calls of one sample have in common
 
 REMOVED, PLACE = "[removed]", "[path]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DSN", re.IGNORECASE)
-_SHORTEST = 8  # characters of a value that is taken for a secret: shorter ones are words
+# Characters of a value that is taken for a secret: shorter ones are words, which stand in every text.
+_SHORTEST = 8
 _ADDRESS = (r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@", r"\1")
 _KEY = r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
 _FOLDER = r"(?:/(?:home|Users|root)|[A-Za-z]:\\Users)[/\\][^\s\"',;:)]*"

@@ -1,13 +1,12 @@
-"""Every installed benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL``.
+"""Every benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL -T study=study.toml``.
 
-One adapter: inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is
-whether the item was answered correctly; intervals, paired tests and meta-d′ come with the board (`metacog import LOG`).
+inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is whether the
+item was answered correctly; intervals, paired tests and meta-d′ come with the board (`metacog import LOG`).
 """
 
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -34,27 +33,17 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.study import load_study
-from metacog_pipeline.study.new_file import toml_text
 
 NAMESPACE, CALLS = "metacog", "metacog_calls"
 _TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
 _QUESTIONS, _KEYS = ("question", "stem", "text", "vignette"), ("key", "answer", "answer_idx", "target")
-_homes: list[tempfile.TemporaryDirectory[str]] = []  # of studies that were not named, until this process ends
+STUDY = "study.toml"  # in the folder that inspect_ai is called in
 
 
-@functools.cache
-def _benchmark(name: str, study: str | None) -> tuple[Bound, dict[str, Any]]:
-    """Return a benchmark with its items by id, set as in a study file, or as it is tried: no download, few items."""
-    if study is None:
-        _homes.append(tempfile.TemporaryDirectory(prefix="metacog-inspect-"))
-        study = str(Path(_homes[-1].name) / "study.toml")
-        tried = {
-            "study": {"name": "inspect"},
-            "models": [{"name": "inspect", "provider": "replay"}],
-            "benchmarks": {name: dict(registry.load(name).trial_settings)},
-        }
-        Path(study).write_text(toml_text(tried), "utf-8")
+@functools.cache  # solver and scorer share the items
+def _benchmark(name: str, study: str) -> tuple[Bound, dict[str, Any]]:
+    """Return a benchmark, set as in a study file, with its items by id."""
     found = load_study(Path(study))
     if name not in found.enabled:
         raise StudyError(f"{study}: does not run {name}; it runs: {', '.join(found.enabled)}")
@@ -65,7 +54,7 @@ def _benchmark(name: str, study: str | None) -> tuple[Bound, dict[str, Any]]:
 
 
 @solver
-def asked_as_published(name: str, study: str | None = None) -> Any:
+def asked_as_published(name: str, study: str = STUDY) -> Any:
     """Ask every call of an item as the benchmark words it."""
     benchmark, items = _benchmark(name, study)
 
@@ -96,7 +85,7 @@ def asked_as_published(name: str, study: str | None = None) -> Any:
 
 
 @scorer(metrics=[accuracy(), stderr()])
-def read_as_published(name: str, study: str | None = None) -> Any:
+def read_as_published(name: str, study: str = STUDY) -> Any:
     """Read the calls of an item as the benchmark does; no score where nothing is right or wrong."""
     benchmark, items = _benchmark(name, study)
 
@@ -125,7 +114,7 @@ def _sample(item: Any, condition: str) -> Sample:
 def _register(name: str) -> None:
     """Make a task known as metacog/NAME: inspect_ai itself would name it after the package."""
 
-    def made(study: str | None = None, condition: str | None = None) -> Task:
+    def made(study: str = STUDY, condition: str | None = None) -> Task:
         benchmark, _ = _benchmark(name, study)
         asked = dict(tasks.asked(benchmark))
         if condition is not None and condition not in asked:

@@ -37,10 +37,11 @@ def call(place: int, text: str, **columns: object) -> dict[str, object]:
 
 def filled(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Return the rows with something in every column that may not be empty."""
-    needed = [field for field in ARROW_SCHEMA if not field.nullable]
+    needed = [each for each in ARROW_SCHEMA if not each.nullable and each.name != "started_at"]
+    kinds = {each.name: each.type for each in needed}
     empty = {
-        each.name: pa.scalar("" if pa.types.is_string(each.type) else "0").cast(each.type).as_py()
-        for each in needed
+        name: pa.scalar("" if pa.types.is_string(kind) else "0").cast(kind).as_py()
+        for name, kind in kinds.items()
     }
     return [{**empty, **{name: value for name, value in row.items() if value is not None}} for row in rows]
 
