@@ -62,7 +62,8 @@ _NAMES = re.compile(
     r"[^/\\:\0]+|home/transcripts(?:/[a-z]+=[a-z0-9._-]+){3}/(?:answers\.parquet|partition\.json))"
 )
 MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
-_TIGHTEST, _ALWAYS = 200, 64 * 2**20  # times an entry may be packed, bytes that are unpacked however tightly
+# Times an entry may be packed, bytes that are unpacked however tightly: tables of zeros are packed a hundred times.
+_TIGHTEST, _ALWAYS = 200, 64 * 2**20
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -310,7 +311,8 @@ def _keep(folder: PartitionFolder) -> None:
 
 
 def _mark(partition: Partition, fingerprint: str) -> None:
-    """Note of a partition that was current that it is: its digest rests on names of files, which are others here."""
+    """Note of a partition that was current that it is."""
+    # Its digest rests on names of files and on sizes of journals, which are others here.
     manifest = partition.manifest()
     if manifest.get("fingerprint"):
         write_manifest(partition.folder, {**manifest, "fingerprint": fingerprint})

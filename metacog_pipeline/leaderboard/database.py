@@ -52,7 +52,8 @@ def new_database(home: Home, target: Path) -> Iterator[duckdb.DuckDBPyConnection
     """Yield a connection to a new database file that takes the place of ``target`` when the block ends well."""
     try:
         with replacing(target) as temporary:
-            temporary.unlink()  # DuckDB refuses an empty file
+            # DuckDB refuses an empty file.
+            temporary.unlink()
             connection = open_database(home.path, temporary)
             try:
                 # One thread: sums of floats are the same in every bit on any machine.

@@ -174,7 +174,8 @@ def _make_tests(connection: duckdb.DuckDBPyConnection, words: Collection[str]) -
 
 
 def _add_transcripts(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """Make a view of the Parquet copies of all answers; a board without their texts is a tenth of the size."""
+    """Make a view of the Parquet copies of all answers."""
+    # A board without their texts is a tenth of the size.
     from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
     found = dataset(home, f"{TRANSCRIPTS}/**/*.parquet", ARROW_SCHEMA)

@@ -60,11 +60,12 @@ def partition_states(study: Study) -> list[PartitionState]:
 
 
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:
-    """Return the state; ``fingerprint`` is only asked for where it matters: before items are built there is none."""
+    """Return how far a partition is."""
     manifest = partition.manifest()
     state, message = str(manifest.get("state", "missing")), manifest.get("message")
     # Answers to a model that was asked otherwise stay on the boards, and count for nothing of what is asked now.
     otherwise = manifest.get("asked_as") not in (None, request_digest(partition.spec))
+    # Asked for only here: before items are built there is no fingerprint.
     if state == "complete" and manifest.get("fingerprint") != fingerprint():
         state = "incomplete"
     finished, counts = manifest.get("finished_at"), ("n_answered", "n_failed", "n_unusable")
@@ -122,14 +123,16 @@ def _listed(study: Study) -> Iterator[dict[str, object]]:
 
 
 def _source(study: Study, spec: ModelSpec) -> str:
-    """Return what the answers say they are: a model over HTTP may turn out to be a simulated one."""
+    """Return what the answers say they are."""
+    # A model over HTTP may turn out to be a simulated one.
     partitions = (Partition(study, each.name, spec, run) for each in enabled(study) for run in study.runs)
     simulated = "simulated" in {each.manifest().get("source") for each in partitions}
     return "simulated" if simulated else source_of(spec)
 
 
 def _retired(study: Study) -> Iterator[dict[str, object]]:
-    """Yield who was measured once and is not listed now; whoever only helped to make items was never measured."""
+    """Yield who was measured once and is not listed now."""
+    # Whoever only helped to make items was never measured: its folder is that of no benchmark.
     measured = [kept for name in registry.names() for kept in (name, judgements_of(name))]
     folders = [path for name in measured for path in study.home.transcripts.glob(f"benchmark={name}/model=*")]
     found = {path.name.removeprefix("model=") for path in folders} - {spec.name for spec in study.models}

@@ -31,9 +31,10 @@ select * exclude (answer_ids) from {view} semi join listed using (model)
 
 
 def data_files(home: Home, project: Project) -> list[str]:
-    """Return the Parquet files the board is made from, by path below the home; those version 0.1 left are passed over."""
+    """Return the Parquet files the board is made from, by path below the home."""
     folders = {pattern.split("/")[0] for each in project.datasets.values() for pattern in each.patterns}
     found = (path for folder in folders for path in (home / folder).rglob("*.parquet"))
+    # Version 0.1 left files of schemas beside them.
     return sorted(home.key(path) for path in found if not path.name.endswith("_schema.parquet"))
 
 
@@ -51,7 +52,8 @@ def why_torn(path: Path) -> str | None:
     """Return why a Parquet file cannot be read; None where it can."""
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches():  # decodes every byte: a torn file may have a whole footer
+            # Every byte is decoded: a torn file may have a whole footer.
+            for batch in file.iter_batches():
                 batch.validate(full=True)
     except (OSError, ValueError, pa.ArrowException) as error:
         return one_line(str(error).replace(str(path), "the file"), 160)
@@ -88,9 +90,10 @@ class Views:
         self.connection.execute(f"create temp view {name} as {whole}")
 
     def find_asked(self) -> None:
-        """Find out which benchmarks the study asks; before one is written down, those that have files."""
+        """Find out which benchmarks the study asks."""
         self.ensure("stg_partitions")
         rows = self.connection.execute("select distinct benchmark from stg_partitions").fetchall()
+        # Before anything was asked those that have files: an import may come first.
         folders = ("items/", "scored/", "estimates/")
         there = {owner(path) for path in self.files if path.startswith(folders)}
         known = {str(name) for (name,) in rows} or there

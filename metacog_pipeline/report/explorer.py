@@ -31,9 +31,12 @@ from metacog_pipeline.scoring.responses import FAILED_READING
 
 FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
 QUESTION = 160  # characters of a question in the grid; the page of the item has it whole
-CHARACTERS = 4000  # of a reply, a thought or a prompt: more stays in the store, and the page says so
-_ANSWERS_A_FILE = 400  # some 2 MB at most: read in an instant, and few files
-_FILES_AT_ONCE = 100  # whose texts one query fetches: each reads all transcripts, and never all are in memory
+# Of a reply, a thought or a prompt: more stays in the store, and the page says so.
+CHARACTERS = 4000
+# Some 2 MB at most: read in an instant, and few files.
+_ANSWERS_A_FILE = 400
+# Whose texts one query fetches: each query reads all transcripts, and never all of them are in memory.
+_FILES_AT_ONCE = 100
 #: Of a response, what is shown elsewhere on the page or has no meaning for readers.
 _NOT_SHOWN = {
     *("benchmark", "dataset", "condition", "model", "run", "item_id", "position", "cluster"),

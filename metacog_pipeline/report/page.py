@@ -108,7 +108,8 @@ def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
         anchor = f"{benchmark}-{papers.slug(section.title)}"
         made = partial(_rendered, home, anchor, section, benchmark)
         yield from _whole(anchor, section.title, made, benchmark)
-    if found.published is not None and not found.exhibits():  # else they are on the page of its paper
+    # Of a benchmark with exhibits they are on the page of its paper.
+    if found.published is not None and not found.exhibits():
         claims = partial(papers.claims, home, benchmark)
         yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 
@@ -119,11 +120,12 @@ def _rendered(home: Home, anchor: str, section: About, benchmark: str) -> list[P
 
 
 def _whole(anchor: str, title: str, make: Callable[[], Iterable[Part]], about: str = "") -> list[Part]:
-    """Return what ``make`` gives; a part with the reason where it fails, so that the other parts are shown."""
+    """Return what ``make`` gives; a part with the reason where it fails."""
     try:
         return list(make())
     except MetacogError:
         raise
+    # A part that fails keeps no other back: the report is how a person finds out what is wrong.
     except Exception as error:
         why = one_line(f"This part could not be made: {type(error).__name__}: {error}")
         return [Part(anchor, title, pieces.paragraph(why, "soft"), about=about)]
