@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.second_ask import Patient
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Task
@@ -17,5 +18,5 @@ def ask(benchmark: Any, partition: Partition, todo: Sequence[Task] | None = None
         tasks.tasks(benchmark, spec) if todo is None else todo,
         benchmark.modes(spec),
         fingerprint=tasks.fingerprint(benchmark, partition),
-        respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
+        respond=Patient(benchmark, spec) if spec.provider == "simulated" else None,
     )

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import runpy
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,23 +28,29 @@ LARGEST = 1 << 20  # of a message: arguments and environment
 FEW_DRAWS = "METACOG_TEST_FEW_DRAWS"
 RUN = [sys.executable, "-m", "metacog_assets"]
 #: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
+#: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
 WHAT_RUNS_LOAD = (
-    "dagster",
-    "metacog_pipeline.benchmarks.metamedqa.benchmark",
-    "metacog_pipeline.leaderboard.build",
-    "metacog_pipeline.report.page",
-    "metacog_pipeline.scoring.cross_benchmark",
-    "metacog_pipeline.scoring.files",
-    "dagster._core.definitions.repository_definition.repository_data_builder",
-    "dagster._core.execution.execute_in_process",
-    "dagster._core.executor.in_process",
-    "dagster._core.instance.factory",
-    "dagster._core.secrets.env_file",
-    "dagster._core.storage.local_compute_log_manager",
-    "dagster._core.storage.root",
-    "pyarrow.dataset",
-    "upath",
+    *(
+        "dagster",
+        "dagster._cli.utils",
+        "dagster._core.execution.execute_in_process",
+        "dagster._core.executor.in_process",
+    ),
+    *(
+        "dagster._core.definitions.repository_definition.repository_data_builder",
+        "dagster._core.secrets.env_file",
+    ),
+    *("metacog_pipeline.benchmarks.metamedqa.benchmark", "metacog_pipeline.leaderboard.build"),
+    *("metacog_pipeline.leaderboard.replayed", "metacog_pipeline.llm.open", "metacog_pipeline.report.page"),
+    *(
+        "metacog_pipeline.scoring.cross_benchmark",
+        "metacog_pipeline.scoring.files",
+        "pyarrow.dataset",
+        "upath",
+    ),
 )
+#: Parts of a Dagster home that are the same in every one that is new; to make them takes half a second.
+HISTORY = ("history", "schedules")
 
 
 class Forked:
@@ -136,6 +143,14 @@ def serve(asking: socket.socket) -> None:
     for name in WHAT_RUNS_LOAD:
         importlib.import_module(name)
     importlib.import_module("metacog_pipeline.leaderboard.sql_folder").load_project()  # kept for every run
+    with tempfile.TemporaryDirectory(prefix="metacog-history-") as home:
+        shipped = importlib.import_module("metacog_pipeline.files").shipped
+        Path(home, "dagster.yaml").write_text(shipped("data", "dagster.yaml").read_text("utf-8"), "utf-8")
+        importlib.import_module("dagster").DagsterInstance.from_config(home).dispose()
+        _serve(asking, Path(home))
+
+
+def _serve(asking: socket.socket, home: Path) -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)
@@ -158,14 +173,14 @@ def serve(asking: socket.socket) -> None:
         child = os.fork()
         if child == 0:
             asking.close()
-            _run(asked, files)
+            _run(asked, files, home)
         for file in files:
             os.close(file)
         asking.send(str(child).encode())
         asking.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
 
 
-def _run(asked: Mapping[str, Any], files: Sequence[int]) -> None:
+def _run(asked: Mapping[str, Any], files: Sequence[int], history: Path) -> None:
     """Be the run that was asked for, from here to its end."""
     code = 1
     try:
@@ -177,6 +192,9 @@ def _run(asked: Mapping[str, Any], files: Sequence[int]) -> None:
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["env"])
+        own = Path(asked["env"].get("DAGSTER_HOME", os.devnull))
+        for name in HISTORY if own.is_dir() and not (own / HISTORY[0]).exists() else ():
+            shutil.copytree(history / name, own / name, dirs_exist_ok=True)
         for name in [each for each in sys.modules if each.startswith("metacog_assets")]:
             del sys.modules[name]  # they read the study when they are loaded; what they load in turn stays
         if FEW_DRAWS in os.environ:

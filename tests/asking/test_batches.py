@@ -1,7 +1,6 @@
 """Asking through batches: every provider, every fault of the server, stops and starts; nothing is submitted twice."""
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +28,6 @@ from tests.simulated_server import ServerThread
 from tests.studies import write_study
 
 PROVIDERS = ("openai", "anthropic", "gemini")
-ONCE = "TEST_ASKS_ONCE"  # set: a session leaves batches under way, and nobody starts another
 KEY = "sk-canary-0123456789abcdef"
 
 
@@ -57,13 +55,13 @@ class World:
         study = load_study(self.study(**fields))
         return Partition(study, "metamedqa", study.models[0], 1)
 
-    def ask(self, partition: Partition, tasks: Sequence[Task]) -> SessionResult:
-        """Ask in one session after another until no batch is under way; the first line of any of them counts."""
+    def ask(self, partition: Partition, tasks: Sequence[Task], *, once: bool = False) -> SessionResult:
+        """Ask in one session, or in one after another until no batch is under way; the first line of any counts."""
         stopped, code = None, 0
         while True:
             outcome = query_partition(partition, tasks, ("text",), fingerprint="f")
             stopped, code = stopped or outcome.stopped, code or outcome.exit_code
-            if not outcome.waiting or ONCE in os.environ:
+            if once or not outcome.waiting:
                 return replace(outcome, stopped=stopped, exit_code=code)
             time.sleep(0.02)
 
@@ -109,11 +107,10 @@ def table(partition: Partition) -> list[tuple[Any, ...]]:
 
 
 def expected() -> list[tuple[Any, ...]]:
-    found = []
-    for name in (f"q{number}" for number in range(6)):
-        first = f"re: first {name}"
-        found += [(name, "first", "ok", first), (name, "second", "ok", f"re: second after {first}")]
-    return sorted(found)
+    firsts = [(f"q{number}", "first", "ok", f"re: first q{number}") for number in range(6)]
+    return sorted(
+        [*firsts, *((name, "second", "ok", f"re: second after {text}") for name, _, _, text in firsts)]
+    )
 
 
 def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world):
@@ -126,10 +123,7 @@ def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world):
     assert set(world.ids.values()) == {1}
     assert {record["state"] for record in read_records(world)} == {"done"}
     kept = [*kept_records(partition.folder)]
-    assert Counter(record.lane for record in kept if hasattr(record, "lane")) in (
-        Counter(),
-        Counter({"batch": 10, "online": 2}),
-    )
+    assert Counter(record.lane for record in kept) == Counter({"batch": 10, "online": 2})
     figures = read_figures(world.home, None)
     assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept))
     assert figures.reserved == 0
@@ -250,37 +244,33 @@ def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back
     assert world.ask(partition, TASKS).complete and table(partition) == expected()
 
 
-def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkeypatch):
+def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world):
     partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
-    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
-    outcome = world.ask(partition, TASKS)
+    outcome = world.ask(partition, TASKS, once=True)
     assert outcome.waiting == 1 and outcome.stopped is None and not outcome.complete
     assert partition.manifest()["state"] == "waiting"
     figures = read_figures(world.home, 5)
     assert figures.reserved > 0, "the worst case is set aside while nobody runs"
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(ONCE)
     assert world.ask(partition, TASKS).complete and table(partition) == expected()
     assert set(world.ids.values()) == {1}
     figures = read_figures(world.home, 5)
     assert figures.reserved == 0 and figures.leaked == 0
 
 
-def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world, monkeypatch):
+def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world):
     prices = {"budget_usd": 5, "price_in": 1.0, "price_out": 2.0}
-    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
-    assert world.ask(world.partition(**prices), TASKS[:4]).waiting == 1
+    assert world.ask(world.partition(**prices), TASKS[:4], once=True).waiting == 1
     asked_online = calls_online(world)
     now = world.partition(lane="online", **prices)
     # What no batch has is asked; what one has is left to it, and nobody waits.
-    left = world.ask(now, TASKS)
+    left = world.ask(now, TASKS, once=True)
     assert left.waiting == 1 and left.stopped is None and left.answered == 3
     assert "run again" in str(now.manifest()["message"])
     assert calls_online(world) == asked_online + 4
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(ONCE)
     assert world.ask(now, TASKS).complete and table(now) == expected()
     assert calls_online(world) == asked_online + 7, "of the tasks in the batch only the second steps"
     assert [len(batch["ids"]) for batch in world.taken] == [3]
@@ -291,27 +281,24 @@ def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world, monkeypa
     assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept))
 
 
-@pytest.mark.parametrize("fault", ["half_missing", "expired", "line_errors"])
-def test_what_a_batch_did_not_answer_is_asked_online_where_that_is_the_lane_now(fault, world, monkeypatch):
-    monkeypatch.setenv(ONCE, "1")
+@pytest.mark.parametrize("fault", ["half_missing", "line_errors"])
+def test_what_a_batch_did_not_answer_is_asked_online_where_that_is_the_lane_now(fault, openai_world):
+    world = openai_world
     world.plan(delay_s=0.6, script=[fault])
-    assert world.ask(world.partition(), TASKS).waiting == 1
+    assert world.ask(world.partition(), TASKS, once=True).waiting == 1
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(ONCE)
     now = world.partition(lane="online")
-    assert world.ask(now, TASKS).complete and table(now) == expected()
-    assert len(world.taken) == 1
+    assert world.ask(now, TASKS).complete and table(now) == expected() and len(world.taken) == 1
 
 
 def calls_online(world: World) -> int:
     return sum(record.lane == "online" for record in kept_records(world.partition().folder))
 
 
-def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_world, monkeypatch):
+def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_world):
     partition = openai_world.partition()
-    monkeypatch.setenv(ONCE, "1")
     openai_world.plan(delay_s=0.6)
-    openai_world.ask(partition, TASKS)
+    openai_world.ask(partition, TASKS, once=True)
     for now in (partition, openai_world.partition(lane="online")):
         _, _, counts = counted(now, Panelist(now.spec, TASKS, ("text",)), now.known_profile())
         assert [counts[name] for name in ("calls", "answered", "in_batches")] == [12, 2, 5]
@@ -319,15 +306,13 @@ def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_w
 
 @pytest.mark.parametrize("under_way", [True, False])
 def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
-    openai_world, tmp_path, monkeypatch, under_way
+    openai_world, tmp_path, under_way
 ):
     world, here = openai_world, openai_world.partition()
     attach(world.home, str(tmp_path / "store"), None)
-    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.6)
-    assert world.ask(here, TASKS).waiting == 1
+    assert world.ask(here, TASKS, once=True).waiting == 1
     world.plan(delay_s=0.0)
-    monkeypatch.delenv(ONCE)
     if not under_way:
         assert world.ask(here, TASKS).complete
     world.folder = tmp_path / "there"
@@ -353,16 +338,14 @@ def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world):
 
 def test_another_key_cannot_see_the_batch_and_loses_nothing(world, monkeypatch):
     partition = world.partition()
-    monkeypatch.setenv(ONCE, "1")
     world.plan(delay_s=0.5)
-    assert world.ask(partition, TASKS).waiting == 1
+    assert world.ask(partition, TASKS, once=True).waiting == 1
     monkeypatch.setenv("CANARY_KEY", "sk-other-0123456789abcdef")
-    outcome = world.ask(partition, TASKS)
+    outcome = world.ask(partition, TASKS, once=True)
     assert outcome.exit_code == 6 and outcome.stopped is not None
     assert "CANARY_KEY" in outcome.stopped and "\n" not in outcome.stopped
     assert len(world.taken) == 1
     monkeypatch.setenv("CANARY_KEY", KEY)
-    monkeypatch.delenv(ONCE)
     assert world.ask(partition, TASKS).complete and set(world.ids.values()) == {1}
 
 

@@ -7,38 +7,34 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import construction
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.second_ask import WORDS, Patient
 from metacog_pipeline.benchmark.bound import enabled
-from metacog_pipeline.cli import main
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.reading.calls import AGAIN
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
+from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
 
 STUDY = """
 [study]
 name = "s"
 home = "{home}"
-
 [[models]]
 name = "odd"
 {model}
-
 [benchmarks.metamedqa]
 dataset = "sample"
 conditions = ["baseline"]
 limit = 60
-
 [benchmarks.signaldetection]
 dataset = "sample"
 trials = 60
-
 [benchmarks.questions]
 items = ["sample"]
 conditions = ["verbal_percent", "answer_only"]
-
 [benchmarks.selfknowledge]
 limit = 60
 """
@@ -104,11 +100,10 @@ class OddModel:
         self.patients = [Patient(each, study.models[0]) for each in enabled(study)]
 
     def __call__(self, model: str, request: ChatRequest):
-        again = request.messages[-1].content.rpartition("\n\n")[2].startswith(WORDS.strip())
-        again = again or request.messages[-1].content.startswith(WORDS)
+        words = request.messages[-1].content
+        again = words.rpartition("\n\n")[2].startswith(WORDS.strip()) or words.startswith(WORDS)
         known = replace(request, step=AGAIN if again else request.step)
-        own = next(each for each in self.patients if each.knows(known))
-        found = own(known)
+        found = next(each for each in self.patients if each.knows(known))(known)
         text = found.text if isinstance(found, Completion) else found
         seed = sha256_hex(json.dumps([each.content for each in request.messages]))
         said = FORMS[int(seed[:8], 16) % len(FORMS)](pairs_of(text))
@@ -116,27 +111,32 @@ class OddModel:
 
 
 @pytest.fixture(scope="module")
-def scored(tmp_path_factory):
+def responses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
-    twin = folder / "twin.toml"
-    twin.write_text(STUDY.format(home="twin", model='provider = "simulated"'))
-    study = load_study(twin)
+    twin = made(folder / "twin.toml", STUDY.format(home="twin", model='provider = "simulated"'))
+    with ServerThread(OddModel(twin)) as server:
+        model = OVER_HTTP.format(url=server.url)
+        study = made(folder / "study.toml", STUDY.format(home="home", model=model))
+        frames = []
+        for each in enabled(study):
+            for partition in tasks.partitions(each):
+                ask(each, partition)
+                frames.append(files.read(each, partition))
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def made(path, text):
+    path.write_text(text)
+    study = load_study(path)
     study.prepare()
     for each in enabled(study):
         construction.build(each)
-    path = folder / "study.toml"
-    with ServerThread(OddModel(study)) as server:
-        path.write_text(STUDY.format(home="home", model=OVER_HTTP.format(url=server.url)))
-        with pytest.raises(SystemExit) as ended:
-            main(["run", str(path), "--quiet"])
-    assert not ended.value.code
-    files = (folder / "home" / "scored").rglob("*.parquet")
-    return pl.concat([pl.read_parquet(each) for each in files], how="diagonal_relaxed")
+    return study
 
 
-def test_after_the_second_ask_next_to_nothing_is_unread(scored):
-    unread = scored.group_by("benchmark").agg(
+def test_after_the_second_ask_next_to_nothing_is_unread(responses):
+    unread = responses.group_by("benchmark").agg(
         n=pl.len(), unread=(pl.col("status") != "ok").mean(), again=pl.col("asked_again").mean()
     )
     assert unread["n"].min() >= 20 and unread["again"].min() > 0.02
-    assert (scored["status"] != "ok").mean() <= MOST_UNREAD, unread
+    assert (responses["status"] != "ok").mean() <= MOST_UNREAD, unread

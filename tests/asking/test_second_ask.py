@@ -5,6 +5,9 @@ import json
 import polars as pl
 import pytest
 
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.study import load_study
+from tests.cli.scoring import scored
 from tests.studies import metamedqa, write_study
 
 
@@ -13,52 +16,48 @@ def untidy_study(folder, untidiness=0.8, **more):
     return write_study(folder, model, benchmarks=metamedqa(conditions=["baseline"], limit=30, **more), seed=1)
 
 
-@pytest.fixture
-def run(tmp_path, metacog):
-    def study(**keys):
-        path = untidy_study(tmp_path, **keys)
-        done = metacog("run", path, "--quiet")
-        assert done.code == 0, done.err
-        kept = pl.read_parquet(tmp_path / "home" / "transcripts" / "**" / "*.parquet")
-        return path, kept
-
-    return study
+def asked(path):
+    """Ask in this process; return the study and its calls."""
+    study = load_study(path)
+    scored(study)
+    return study, pl.read_parquet(study.home.path / "transcripts" / "**" / "*.parquet")
 
 
-def test_a_reply_that_cannot_be_read_is_asked_for_its_form_and_no_other_is(run):
-    _, kept = run()
+@pytest.fixture(scope="module")
+def untidy(few_resamples, tmp_path_factory):
+    return asked(untidy_study(tmp_path_factory.mktemp("untidy")))
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_its_form_and_no_other_is(untidy):
+    _, kept = untidy
     again = kept.filter(step="answer_again")
     first = kept.filter(step="answer", item_id=pl.col("item_id"))
     assert 0 < again.height < first.height
     for row in again.iter_rows(named=True):
         messages = json.loads(row["request_json"])["messages"]
         said = first.filter(item_id=row["item_id"]).row(0, named=True)
-        if said["text"]:
-            assert messages[-2] == ["assistant", said["text"]]
-        assert "Please give your answer in this form:" in messages[-1][1]
-        assert not {"correct", "wrong", "right"} & set(
-            messages[-1][1].casefold().split("this form:")[1].split()
-        )
+        assert not said["text"] or messages[-2] == ["assistant", said["text"]]
+        _, _, form = messages[-1][1].partition("Please give your answer in this form:")
+        assert form and not {"correct", "wrong", "right"} & set(form.casefold().split())
 
 
-def test_scores_with_and_without_the_second_ask_stand_side_by_side(run, metacog):
-    path, _ = run()
+def test_scores_with_and_without_the_second_ask_stand_side_by_side(untidy, metacog):
     query = "select measure, estimate from estimates where measure in ('coverage', 'coverage_first_reply')"
-    done = metacog("sql", "--study", path, query, "--format", "json")
-    shares = {row["measure"]: row["estimate"] for row in json.loads(done.out)}
+    shares = dict(run_query(untidy[0].home, query).rows)
     assert shares["coverage_first_reply"] < shares["coverage"] == 1
-    assert "first replies" in metacog("board", "--all", "--study", path).out
+    assert "first replies" in metacog("board", "--all", "--study", untidy[0].path).out
 
 
-def test_a_complete_run_asks_nothing_more_and_a_switch_asks_nothing_again(run):
-    _, kept = run(reask_unreadable=False)
+def test_a_complete_run_asks_nothing_more_and_a_switch_asks_nothing_again(tmp_path, metacog, few_resamples):
+    study, kept = asked(untidy_study(tmp_path, reask_unreadable=False))
     assert set(kept["step"]) == {"answer"}
-    _, later = run()
+    assert metacog("run", untidy_study(tmp_path), "--quiet").code == 0
+    later = pl.read_parquet(study.home.path / "transcripts" / "**" / "*.parquet")
     assert later.height == kept.height
 
 
-def test_readable_replies_are_never_asked_again(run):
-    _, kept = run(untidiness=0.0)
+def test_readable_replies_are_never_asked_again(tmp_path, few_resamples):
+    _, kept = asked(untidy_study(tmp_path, untidiness=0.0))
     assert set(kept["step"]) == {"answer"}
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from metacog_pipeline.llm import costs
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Completion
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.llm.wire import wire_for
 
 CHAT: dict[str, Any] = {
@@ -85,6 +87,21 @@ def read(provider: str, body: Any, status: int = 200, *, closed: bool = True, **
     spec = ModelSpec.model_validate(given)
     raw = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
     return wire_for(spec.provider).read(spec, status, headers, raw, None, closed=closed)
+
+
+def charged(
+    spec: ModelSpec,
+    request: ChatRequest,
+    usage: Usage,
+    known: Capabilities = NOTHING_KNOWN,
+    *,
+    text: str = "",
+    thought: str | None = None,
+    batch: bool = False,
+) -> float | None:
+    """Return what a usage is charged, as if it had come with an answer."""
+    completion = Completion(Status.OK, text, usage=usage, reasoning_text=thought)
+    return costs.reconciled(spec, completion, request, known, batch=batch).cost
 
 
 def whole(provider: str, events: list[Any]) -> bool:

@@ -16,15 +16,14 @@ from metacog_pipeline.llm.limiter import PAUSE_AFTER, Limiter
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status, Usage
-from tests.llm.bills import charged
-from tests.llm.replies import read
+from tests.llm.replies import charged, read
 from tests.llm.test_client_stream import Stream
 from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1, price_out=10)
 REQUEST = ChatRequest((Message("user", "a question " * 100),), Sampling(max_tokens=300))
 SHOWS_ALL = Capabilities(reasons=False)
-counts = st.none() | st.integers(0, 300)
+counts = st.none() | st.integers(0, 300) | st.just(10**9)
 
 
 @given(sent=counts, got=counts, text=st.text(max_size=400), thought=st.none() | st.text(max_size=400))
@@ -36,7 +35,7 @@ def test_a_charge_lies_between_the_fewest_tokens_received_and_the_most_asked_for
         worst = costs.worst_case_cost(SPEC, REQUEST, known)
         assert usd is not None and worst is not None
         assert fewest <= usd <= worst + 1e-12
-        if sent and got:
+        if sent and got and max(sent, got) <= 300:
             assert usd >= costs.usage_cost(SPEC, Usage(sent, got))  # type: ignore[operator]
 
 
@@ -44,25 +43,6 @@ def test_a_count_that_is_too_low_for_the_text_is_raised_to_the_fewest_tokens():
     usd = charged(SPEC, REQUEST, Usage(200, 1), text="x" * 1280, thought="y" * 1280)
     assert usd == pytest.approx((200 * 1 + 20 * 10) / 1e6)
     assert charged(SPEC, REQUEST, Usage(1, 5)) == pytest.approx((9 * 1 + 5 * 10) / 1e6)
-
-
-@every(
-    "usage", [Usage(200, 10**9), Usage(10**9, 5), Usage(10**9, 10**9), Usage(200, 10**9, 10**9, 10**9, 10**9)]
-)
-def test_a_count_above_what_was_asked_for_is_charged_as_what_was_asked_for(usage):
-    for known in (SHOWS_ALL, Capabilities(), Capabilities(hidden_tokens=500)):
-        usd, worst = charged(SPEC, REQUEST, usage, known), costs.worst_case_cost(SPEC, REQUEST, known)
-        assert usd is not None and worst is not None and usd <= worst
-
-
-def test_a_count_above_what_was_asked_for_is_reported_in_one_line(virtual, bench, caplog):
-    caplog.set_level(logging.WARNING)
-    model = bench.model(bench.provider([bench.reply(usage=(10, 5000))]))
-    completion = virtual(model.complete(bench.request(max_tokens=50)))
-    assert completion.cost_usd == pytest.approx((10 * 1.0 + 50 * 2.0) / 1e6)
-    assert (
-        caplog.text.count("reported 5,000 output tokens for a reply of at most 50: charged as that many") == 1
-    )
 
 
 def test_where_all_that_is_billed_is_shown_a_missing_count_is_at_most_what_was_received():
@@ -81,10 +61,6 @@ def event(provider: str, text: str, usage: Any, end: str | None = None) -> dict[
     return {"candidates": [candidate], "usageMetadata": counted}
 
 
-def counted(provider: str, events: list[dict[str, Any]]) -> Usage:
-    return read(provider, events).usage
-
-
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 @every(
     ("reports", "output"),
@@ -101,22 +77,19 @@ def test_counts_of_a_stream_are_the_sum_so_far_or_of_each_chunk(provider, report
     text = "a word " * 4
     events = [event(provider, text, count) for count in reports]
     events.append(event(provider, "", None, "STOP"))
-    assert counted(provider, events) == Usage(9, output)
+    assert read(provider, events).usage == Usage(9, output)
 
 
-def message(*, final: dict[str, int] | None, end: str | None = "end_turn") -> list[bytes]:
+def message() -> list[bytes]:
     begun = {"id": "m", "model": "c", "content": [], "usage": {"input_tokens": 100, "output_tokens": 1}}
+    thought = {"type": "thinking_delta", "thinking": "hm " * 1000}
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": begun},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "thinking_delta", "thinking": "hm " * 1000},
-        },
+        {"type": "content_block_delta", "index": 0, "delta": thought},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "C"}},
-        {"type": "message_delta", "delta": {"stop_reason": end}} | ({"usage": final} if final else {}),
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
         {"type": "message_stop"},
     ]
     return [f"data: {json.dumps(each)}\n\n".encode() for each in events]
@@ -126,21 +99,20 @@ def streaming(*parts: Any) -> httpx.Response:
     return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Stream(list(parts)))
 
 
-def claude(bench: Any) -> ModelSpec:
-    spec: ModelSpec = bench.spec(
-        provider="anthropic", base_url="http://test.invalid", price_in=1, price_out=10, thinking_tokens=None
-    )
-    return spec
-
-
 def test_a_stream_that_never_gives_a_final_count_is_charged_the_most_and_the_budget_holds(
     virtual, bench, budget, caplog
 ):
     """The count a message starts with is provisional; 4,000 tokens a call may truly be billed."""
     caplog.set_level(logging.WARNING)
     opened = budget(0.40)
-    provider = bench.provider(lambda n, _: streaming(*message(final=None)))
-    model = bench.model(provider, spec=claude(bench), budget=opened)
+    provider = bench.provider(lambda n, _: streaming(*message()))
+    root = {
+        "provider": "anthropic",
+        "base_url": "http://test.invalid",
+        "price_out": 10,
+        "thinking_tokens": None,
+    }
+    model = bench.model(provider, spec=bench.spec(**root), budget=opened)
     done = 0
     with pytest.raises(BudgetSpent):
         for _ in range(40):
@@ -150,12 +122,6 @@ def test_a_stream_that_never_gives_a_final_count_is_charged_the_most_and_the_bud
     truly = len(provider.requests) * (100 * 1 + 4000 * 10) / 1e6
     assert done and truly <= opened.figures().spent <= 0.40
     assert caplog.text.count("reports no usage") == 1
-
-
-def test_a_message_that_ends_without_a_stop_reason_is_truncated(virtual, bench):
-    provider = bench.provider([streaming(*message(final={"output_tokens": 1100}, end=None))])
-    completion = virtual(bench.model(provider, spec=claude(bench)).complete(bench.request()))
-    assert (completion.status, completion.text) == (Status.TRUNCATED, "C")
 
 
 def test_a_count_that_comes_late_is_waited_for(virtual, bench):

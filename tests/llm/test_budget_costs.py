@@ -8,7 +8,7 @@ from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, Usage
-from tests.llm.bills import charged
+from tests.llm.replies import charged
 from tests.tables import every
 
 NEVER_REASONS = Capabilities(reasons=False)
@@ -16,9 +16,8 @@ DEAR = {"price_cached_in": 0.5, "price_cache_write": 4, "price_reasoning": 20, "
 
 
 def spec(**fields: Any) -> ModelSpec:
-    return ModelSpec.model_validate(
-        {"name": "m", "provider": "openai", "price_in": 3, "price_out": 15} | fields
-    )
+    usual = {"name": "m", "provider": "openai", "price_in": 3, "price_out": 15}
+    return ModelSpec.model_validate(usual | fields)
 
 
 def request(text: str = "q", max_tokens: int | None = 50, **fields: Any) -> ChatRequest:
@@ -28,10 +27,6 @@ def request(text: str = "q", max_tokens: int | None = 50, **fields: Any) -> Chat
 @every(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("\ud800", 1)])
 def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
     assert costs.estimate_tokens(text) == tokens
-
-
-def test_prices_are_dollars_per_million_tokens():
-    assert costs.usage_cost(spec(), Usage(1_000_000, 100_000)) == pytest.approx(3 + 1.5)
 
 
 @given(text=st.text(max_size=200))
@@ -69,30 +64,26 @@ def test_what_the_extra_body_asks_for_raises_the_output_bound(extra, bound):
     assert costs.output_token_bound(spec(extra_body=extra), request(), NEVER_REASONS) == bound
 
 
-def test_a_request_without_limit_takes_the_models():
-    assert costs.output_token_bound(spec(max_tokens=77), request(max_tokens=None), NEVER_REASONS) == 77
-
-
 def test_a_cost_needs_both_prices_or_none_to_pay():
     assert costs.worst_case_cost(spec(price_out=None), request()) is None
+    assert costs.usage_cost(spec(price_out=None), Usage(5, 5)) is None
     assert not costs.priced(spec(price_in=None))
-    assert costs.worst_case_cost(spec(price_in=0, price_out=0), request()) == 0
+    free = spec(price_in=0, price_out=0)
+    assert costs.worst_case_cost(free, request()) == costs.usage_cost(free, Usage(5, 5)) == 0
     assert costs.worst_case_cost(ModelSpec(name="s", provider="simulated"), request()) == 0
+    assert free.free and not spec(price_in=0, price_out=0, price_reasoning=2).free
 
 
 counts = st.none() | st.integers(-5, 3000)
 usages = st.builds(Usage, counts, counts, counts, counts, counts)
 
 
-def test_each_part_of_a_usage_has_its_price():
+def test_each_part_of_a_usage_has_its_price_in_dollars_per_million_tokens():
     usage = Usage(1000, 100, reasoning_tokens=60, cached_tokens=300, cache_write_tokens=200)
     dollars = (500 * 3 + 300 * 0.5 + 200 * 4 + 40 * 15 + 60 * 20) / 1e6
     assert costs.usage_cost(spec(**DEAR), usage) == pytest.approx(dollars)
     assert costs.usage_cost(spec(**DEAR), usage, batch=True) == pytest.approx(dollars * 0.4)
-
-
-def test_parts_without_a_price_cost_what_the_whole_does_and_writing_to_a_cache_a_quarter_more():
-    usage = Usage(1000, 100, reasoning_tokens=60, cached_tokens=300, cache_write_tokens=200)
+    # Parts without a price cost what the whole does, and writing to a cache a quarter more.
     assert costs.usage_cost(spec(), usage) == pytest.approx((800 * 3 + 200 * 3 * 1.25 + 100 * 15) / 1e6)
 
 
@@ -138,21 +129,13 @@ def test_a_prompt_that_is_too_short_to_be_cached_is_bounded_at_the_plain_price(t
     assert worst == pytest.approx((bound * price + 50 * 15) / 1e6)
 
 
-def test_room_to_think_is_part_of_the_output_bound():
+def test_room_to_think_is_part_of_the_output_bound_and_a_request_without_limit_takes_the_models():
     assert costs.output_token_bound(spec(thinking_tokens=0), request()) == 50
     assert costs.output_token_bound(spec(thinking_tokens=700), request()) == 750
     assert costs.output_token_bound(spec(), request()) == 50 + NOTHING_KNOWN.thinking_room(spec())
-    assert (
-        costs.output_token_bound(spec(), request(), Capabilities(reasons=True, reasoning_tokens=9000))
-        == 36_050
-    )
-
-
-def test_a_model_is_free_only_where_no_price_is_above_zero():
-    assert spec(price_in=0, price_out=0).free
-    assert not spec(price_in=0, price_out=0, price_reasoning=2).free
-    assert costs.usage_cost(spec(price_in=0, price_out=0), Usage(5, 5)) == 0
-    assert costs.usage_cost(spec(price_out=None), Usage(5, 5)) is None
+    seen = Capabilities(reasons=True, reasoning_tokens=9000)
+    assert costs.output_token_bound(spec(), request(), seen) == 36_050
+    assert costs.output_token_bound(spec(max_tokens=77), request(max_tokens=None), NEVER_REASONS) == 77
 
 
 def test_a_bound_counts_bytes_and_the_shortest_cached_prompt_has_the_dearest_price():

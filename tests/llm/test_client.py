@@ -46,15 +46,6 @@ def test_permanent_failures_are_asked_once(virtual, bench, status, code, kind):
     assert completion.cost_usd == 0
 
 
-@every("status", [500, 503])
-def test_transient_failures_are_retried_until_an_answer_comes(virtual, bench, status):
-    provider = bench.provider([bench.error(status), bench.error(status)])
-    completion = virtual(bench.model(provider).complete(bench.request()))
-    assert (completion.status, completion.attempts) == (Status.OK, 3)
-    assert completion.error_kind is None
-    assert completion.latency_s == pytest.approx(provider.times[-1] - provider.times[0] + 0.2)
-
-
 @every("status", [408, 499, 502, 504, 520, 524])
 def test_a_failure_that_may_have_been_billed_is_followed_by_one_more_try_at_most(virtual, bench, status):
     completion = virtual(bench.model(bench.provider([bench.error(status)])).complete(bench.request()))
@@ -82,20 +73,15 @@ def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual, benc
 @every(
     "error",
     [
-        httpx.ConnectError("refused"),
-        httpx.ConnectTimeout("slow"),
-        httpx.ReadTimeout("slow"),
-        httpx.ReadError("reset"),
-        httpx.RemoteProtocolError("nonsense"),
-        httpx.PoolTimeout("busy"),
-        OSError(104, "reset"),
-        RuntimeError("a bug below"),
+        httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), httpx.ReadTimeout("slow"), httpx.ReadError("reset"),
+        httpx.RemoteProtocolError("nonsense"), httpx.PoolTimeout("busy"), OSError(104, "reset"), RuntimeError("a bug"),
     ],
-)
+)  # fmt: skip
 def test_broken_connections_are_transient(virtual, bench, error):
     provider = bench.provider([error])
     completion = virtual(bench.model(provider).complete(bench.request()))
-    assert (completion.status, completion.attempts) == (Status.OK, 2)
+    assert (completion.status, completion.attempts, completion.error_kind) == (Status.OK, 2, None)
+    assert completion.latency_s == pytest.approx(provider.times[-1] - provider.times[0] + 0.2)
 
 
 def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual, bench):
@@ -106,11 +92,8 @@ def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual, bench):
                 yield b" "
 
     provider = bench.provider(lambda n, _: httpx.Response(200, stream=Drip()))
-    model = bench.model(
-        provider,
-        spec=bench.spec(timeout_s=30.0, effort="low", stream=False),
-        retries=RetryPolicy(transient_attempts=1),
-    )
+    spec, once = bench.spec(timeout_s=30.0, effort="low", stream=False), RetryPolicy(transient_attempts=1)
+    model = bench.model(provider, spec=spec, retries=once)
     completion = virtual(model.complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
     assert completion.latency_s <= 30 + 10 + 30 + 1
@@ -202,13 +185,6 @@ def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(virtual, b
     assert completion.cost_usd > 0
 
 
-def test_an_answer_shorter_than_announced_is_a_transient_failure_even_when_it_reads_well(virtual, bench):
-    content = bench.reply("an answer").content
-    cut = httpx.Response(200, content=content, headers={"content-length": str(len(content) + 5)})
-    completion = virtual(bench.model(bench.provider([cut])).complete(bench.request()))
-    assert (completion.status, completion.attempts) == (Status.OK, 2)
-
-
 def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_call(virtual, bench):
     provider = bench.provider()
     spec = bench.spec(provider="anthropic", base_url="http://test.invalid")
@@ -239,15 +215,10 @@ async def test_cancelling_a_call_frees_its_slot(bench):
     assert limiter.in_use == 0
 
 
-@every(
-    "body",
-    [
-        {"error": {"code": 429, "message": "Provider returned error"}},
-        {"error": {"code": "rate_limit_exceeded"}},
-    ],
-)
-def test_a_refusal_for_rate_inside_an_answer_is_waited_out_and_not_billed(virtual, bench, body):
-    provider = bench.provider([httpx.Response(200, json=body)] * (2 * RetryPolicy.transient_attempts))
+@every("error", [{"code": 429, "message": "Provider returned error"}, {"code": "rate_limit_exceeded"}])
+def test_a_refusal_for_rate_inside_an_answer_is_waited_out_and_not_billed(virtual, bench, error):
+    refused = httpx.Response(200, json={"error": error})
+    provider = bench.provider([refused] * (2 * RetryPolicy.transient_attempts))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 2 * RetryPolicy.transient_attempts + 1)
     alone = virtual(bench.model(bench.provider()).complete(bench.request()))

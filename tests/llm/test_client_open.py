@@ -18,21 +18,13 @@ KEYS = {
 
 
 def spec(**fields: Any) -> ModelSpec:
-    given = {
-        "name": "m",
-        "provider": "openai",
-        "model": "x",
-        "api_key_env": "OTHER_KEY",
-        "price_in": 1,
-        "price_out": 1,
-    }
-    return ModelSpec.model_validate(given | fields)
+    given = {"name": "m", "provider": "openai", "model": "x", "api_key_env": "OTHER_KEY"}
+    return ModelSpec.model_validate(given | {"price_in": 1, "price_out": 1} | fields)
 
 
 def clients(**more: Any) -> Clients:
-    return Clients(
-        environment=KEYS, transport=lambda: httpx.MockTransport(lambda _: httpx.Response(500)), **more
-    )
+    silent = httpx.MockTransport(lambda _: httpx.Response(500))
+    return Clients(environment=KEYS, transport=lambda: silent, **more)
 
 
 def test_models_of_one_account_share_a_limiter_whatever_they_are_called():
@@ -74,27 +66,18 @@ def test_keys_are_not_in_the_repr_of_what_holds_them():
 
 
 def test_a_simulated_model_answers_from_its_observer_for_nothing(virtual):
-    model = open_model(
-        spec(provider="simulated"), shared=clients(), respond=lambda request: request.messages[0].content
-    )
+    echo = clients(), lambda request: request.messages[0].content
+    model = open_model(spec(provider="simulated"), shared=echo[0], respond=echo[1])
     completion = virtual(model.complete(REQUEST))
     assert (completion.status, completion.text, completion.cost_usd) == (Status.OK, "a question", 0.0)
-    assert completion.usage.output_tokens == 3
-    assert completion.started_at is not None
-
-
-def test_a_simulated_model_without_observer_cannot_be_opened():
+    assert completion.usage.output_tokens == 3 and completion.started_at is not None
     with pytest.raises(StudyError, match="m is simulated"):
         open_model(spec(provider="simulated"), shared=clients())
 
 
 def test_an_observer_that_breaks_is_a_fatal_failure(virtual):
-    def respond(_: ChatRequest) -> str:
-        raise KeyError("item")
-
-    completion = virtual(
-        open_model(spec(provider="simulated"), shared=clients(), respond=respond).complete(REQUEST)
-    )
+    model = open_model(spec(provider="simulated"), shared=clients(), respond=lambda _: {}["item"])
+    completion = virtual(model.complete(REQUEST))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
     assert "KeyError" in (completion.error_message or "")
 

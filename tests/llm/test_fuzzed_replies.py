@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.batch.backends import BACKENDS, read_line
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
@@ -44,12 +46,9 @@ from tests.llm.test_client_stream import Stream
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is whole without minutes of shrinking
 SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 REQUEST = ChatRequest((Message("user", PROMPT),), Sampling(max_tokens=MAX_TOKENS))
-ROOTS = {
-    "openai": "http://test.invalid/v1",
-    "anthropic": "http://test.invalid",
-    "gemini": "http://test.invalid",
-}
+ROOTS = {"openai": "http://test.invalid/v1", **dict.fromkeys(("anthropic", "gemini"), "http://test.invalid")}
 ERRORS = (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, 529)
+ERROR = f'"error": {{"type": "x", "code": "x", "message": "no, {Bench.key}"}}'
 ONCE = RetryPolicy(transient_attempts=1)
 
 
@@ -92,16 +91,15 @@ def asked(virtual: Any, provider: Provider, spec: ModelSpec, budget: Budget | No
 def in_one_piece(reply: Reply) -> httpx.Response:
     """Return ``reply`` as one body; what breaks a stream breaks it too."""
     body = json.dumps(plain(reply)).encode()
-    headers = {"content-type": "application/json"}
+    half = body[: len(body) // 2]
     match reply.ending:
         case "cut":
-            parts: list[bytes | Exception] = [body[: len(body) // 2], httpx.ReadError("cut")]
-            return httpx.Response(200, headers=headers, stream=Stream(parts))
+            sent: Any = {"stream": Stream([half, httpx.ReadError("cut")])}
         case "error inside":
-            return httpx.Response(200, headers=headers, json=error_event(reply, message(reply)))
-        case "garbage":
-            return httpx.Response(200, headers=headers, content=body[: len(body) // 2] + b"<html>")
-    return httpx.Response(200, headers=headers, content=body)
+            sent = {"json": error_event(reply, message(reply))}
+        case _:
+            sent = {"content": half + b"<html>" if reply.ending == "garbage" else body}
+    return httpx.Response(200, headers={"content-type": "application/json"}, **sent)
 
 
 def message(reply: Reply) -> str:
@@ -160,33 +158,29 @@ def check(reply: Reply, found: Outcome, spec: ModelSpec) -> None:
         assert completion.cost_usd == pytest.approx(true_usd(reply) * found.sent)
 
 
-@given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
-@settings(max_examples=500, deadline=None, phases=QUICK, suppress_health_check=SHARED)
-def test_a_reply_costs_what_it_costs_and_is_scored_only_whole(virtual, reply, breaks_at, cuts):
-    hold(virtual, reply, breaks_at, cuts)
+@pytest.mark.parametrize("examples", [500, pytest.param(50_000, marks=pytest.mark.proof)])
+def test_a_reply_costs_what_it_costs_and_is_scored_only_whole(virtual, examples):
+    @given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
+    @settings(max_examples=examples, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+    def held(reply: Reply, breaks_at: float, cuts: list[float]) -> None:
+        hold(virtual, reply, breaks_at, cuts)
 
-
-@pytest.mark.proof
-@given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
-@settings(max_examples=50_000, deadline=None, phases=QUICK, suppress_health_check=SHARED)
-def test_fifty_thousand_replies_cost_what_they_cost(virtual, reply, breaks_at, cuts):
-    hold(virtual, reply, breaks_at, cuts)
+    held()
 
 
 def hold(virtual: Any, reply: Reply, breaks_at: float, cuts: list[float]) -> None:
-    spec = spec_of(reply.provider, stream=False)
-    one = asked(virtual, Provider(lambda n, _: in_one_piece(reply), 0.1), spec)
-    check(reply, one, spec)
-    spec = spec_of(reply.provider, stream=True)
-    pieces = asked(virtual, Provider(lambda n, _: as_stream(reply, breaks_at, cuts), 0.1), spec)
-    check(reply, pieces, spec)
+    found = []
+    for stream in (False, True):
+        spec = spec_of(reply.provider, stream=stream)
+        sent = partial(as_stream, reply, breaks_at, cuts) if stream else partial(in_one_piece, reply)
+        found.append(asked(virtual, Provider(lambda n, _, sent=sent: sent(), 0.1), spec))  # type: ignore[misc]
+        check(reply, found[-1], spec)
     if reply.whole:
-        same = ["status", "text", "reasoning_text", "finish_reason"]
-        if reply.counting != "provisional":  # only a stream counts its first token
-            same.append("cost_usd")
-        assert [getattr(one.completion, name) for name in same] == [
-            getattr(pieces.completion, name) for name in same
-        ]
+        # Only a stream counts its first token.
+        cost = [] if reply.counting == "provisional" else ["cost_usd"]
+        same = ["status", "text", "reasoning_text", "finish_reason", *cost]
+        one, pieces = ([getattr(each.completion, name) for name in same] for each in found)
+        assert one == pieces
 
 
 @given(reply=whole_replies, how=st.lists(frames, min_size=1, max_size=3))
@@ -207,16 +201,6 @@ def test_nothing_behind_the_mark_of_the_end_is_part_of_the_reply_or_takes_it_awa
         {"error": {"message": "late"}},
     ]
     assert read("openai", said).text == "A"
-
-
-def test_the_choice_with_the_lowest_index_is_read_wherever_it_stands():
-    def choices(*said: tuple[int | None, str]) -> bytes:
-        listed = [{"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in said]
-        return json.dumps({"choices": listed}).encode()
-
-    assert read("openai", choices((1, "B"), (0, "A"))).text == "A"
-    assert read("openai", choices((2, "C"), (1, "B"))).text == "B"
-    assert read("openai", choices((None, "A"), (1, "B"))).text == "A"
 
 
 @given(reply=whole_replies, data=st.data())
@@ -284,77 +268,49 @@ def test_a_line_of_a_batch_is_read_as_the_reply_and_costs_half(virtual, reply):
 @given(
     provider=st.sampled_from(sorted(ROOTS)),
     status=st.sampled_from(ERRORS),
-    body=st.sampled_from(["json", "html", "empty", "list", "cut"]),
+    body=st.sampled_from([f"{{{ERROR}}}", f"<html>{Bench.key}</html>", "", "[1]", f"{{{ERROR}"]),
     stream=st.booleans(),
 )
 @settings(max_examples=120, deadline=None, phases=QUICK, suppress_health_check=SHARED)
 def test_a_refusal_costs_nothing_or_its_worst_case_and_is_never_scored(
     virtual, provider, status, body, stream
 ):
-    error = {"error": {"type": "x", "code": "x", "message": f"no, {Bench.key}"}}
-    bodies = {"json": json.dumps(error), "html": f"<html>{Bench.key}</html>", "empty": "", "list": "[1]",
-              "cut": json.dumps(error)[:20]}  # fmt: skip
-    answer = bodies[body].encode()
     spec = spec_of(provider, stream=stream)
-    found = asked(virtual, Provider(lambda n, _: httpx.Response(status, content=answer), 0.1), spec)
+    found = asked(virtual, Provider(lambda n, _: httpx.Response(status, content=body.encode()), 0.1), spec)
     completion = found.completion
     assert completion.status is Status.FAILED and completion.error_kind is not None
     assert completion.error_message and "\n" not in completion.error_message
     assert Bench.key not in repr(completion) + found.log
     worst = costs.worst_case_cost(spec, REQUEST) or 0.0
-    assert completion.cost_usd is not None
-    assert completion.cost_usd <= worst * found.sent + 1e-12
-    if status in (400, 401, 403, 404, 413, 429):
-        assert completion.cost_usd == 0.0
+    assert completion.cost_usd is not None and completion.cost_usd <= worst * found.sent + 1e-12
+    assert completion.cost_usd == 0.0 or status not in (400, 401, 403, 404, 413, 429)
 
 
-def spend(virtual: Any, home: Any, cap: float, sent: list[tuple[Reply, float]]) -> tuple[float, float]:
+def spend(virtual: Any, home: Home, cap: float, sent: list[tuple[Reply, float]]) -> tuple[float, float]:
     """Ask until the budget is spent or the replies are out; return the true bill and what the ledger says."""
-    bill, said = 0.0, iter(sent)
-    for reply, breaks_at in said:
-        spec = spec_of(reply.provider, stream=True)
+    bill = 0.0
+    for reply, breaks_at in sent:
         provider = Provider(lambda n, _, r=reply, b=breaks_at: as_stream(r, b, []), 0.1)  # type: ignore[misc]
-
-        def once(provider: Provider = provider, spec: ModelSpec = spec) -> None:
-            budget = Budget(home, cap)
-            try:
-                asked(virtual, provider, spec, budget)
-            finally:
-                budget.close()
-
         try:
-            once()
+            with closing(Budget(home, cap)) as budget:
+                asked(virtual, provider, spec_of(reply.provider, stream=True), budget)
         except BudgetSpent:
             break
         finally:
             bill += true_usd(reply) * len(provider.requests)
-    budget = Budget(home, cap)
-    try:
+    with closing(Budget(home, cap)) as budget:
         return bill, budget.figures().spent
-    finally:
-        budget.close()
 
 
-@given(
-    sent=st.lists(st.tuples(replies(), st.floats(0, 1)), min_size=3, max_size=12), cap=st.floats(0.002, 0.3)
-)
-@settings(max_examples=15, deadline=None, phases=QUICK, suppress_health_check=SHARED)
-def test_no_study_spends_more_than_its_budget(virtual, tmp_path_factory, sent, cap):
-    hold_budget(virtual, tmp_path_factory, sent, cap)
+@pytest.mark.parametrize("examples", [15, pytest.param(2_000, marks=pytest.mark.proof)])
+def test_no_study_spends_more_than_its_budget(virtual, tmp_path_factory, examples):
+    lists = st.lists(st.tuples(replies(), st.floats(0, 1)), min_size=3, max_size=12)
 
+    @given(sent=lists, cap=st.floats(0.002, 0.3))
+    @settings(max_examples=examples, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+    def held(sent: list[tuple[Reply, float]], cap: float) -> None:
+        sent = [(reply, at) for reply, at in sent if reply.counting != "one"]  # a lie nobody can see through
+        bill, ledger = spend(virtual, Home(tmp_path_factory.mktemp("study") / "home"), cap, sent)
+        assert bill <= ledger + 1e-9 <= cap + 2e-9
 
-@pytest.mark.proof
-@given(
-    sent=st.lists(st.tuples(replies(), st.floats(0, 1)), min_size=3, max_size=12), cap=st.floats(0.002, 0.3)
-)
-@settings(max_examples=2_000, deadline=None, phases=QUICK, suppress_health_check=SHARED)
-def test_two_thousand_studies_spend_no_more_than_their_budgets(virtual, tmp_path_factory, sent, cap):
-    hold_budget(virtual, tmp_path_factory, sent, cap)
-
-
-def hold_budget(virtual: Any, folders: Any, sent: list[tuple[Reply, float]], cap: float) -> None:
-    from metacog_pipeline.home import Home
-
-    sent = [(reply, at) for reply, at in sent if reply.counting != "one"]  # a lie nobody can see through
-    bill, ledger = spend(virtual, Home(folders.mktemp("study") / "home"), cap, sent)
-    assert bill <= ledger + 1e-9 <= cap + 2e-9
+    held()

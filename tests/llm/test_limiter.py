@@ -83,20 +83,14 @@ async def test_a_refusal_of_a_call_sent_before_the_cut_never_cuts_again_however_
     assert (limiter.limit, limiter.episodes) == (40, 1)
 
 
-async def test_a_refusal_after_the_cooldown_is_a_new_episode():
+@pytest.mark.parametrize(
+    ("waits", "retry_after"), [((0.0, COOLDOWN_S - 0.1, 0.2), None), ((0.0, 59.0, 2.0), 60.0)]
+)
+async def test_a_refusal_after_the_cooldown_or_a_longer_retry_after_is_a_new_episode(waits, retry_after):
     limiter, limits = Limiter(100, start=50), []
-    for wait in (0.0, COOLDOWN_S - 0.1, 0.2):
+    for wait in waits:
         await asyncio.sleep(wait)
-        await refuse(limiter)
-        limits.append(limiter.limit)
-    assert limits == [40, 40, 32]
-
-
-async def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer():
-    limiter, limits = Limiter(100, start=50), []
-    for wait in (0.0, 59.0, 2.0):
-        await asyncio.sleep(wait)
-        await refuse(limiter, 60.0)
+        await refuse(limiter, retry_after)
         limits.append(limiter.limit)
     assert limits == [40, 40, 32]
 
@@ -185,9 +179,7 @@ def test_whatever_is_cancelled_no_slot_is_lost_and_the_limit_holds(seed, ceiling
             try:
                 for _ in range(rng.randrange(4)):
                     await asyncio.sleep(0)
-                outcome = rng.choice(
-                    [CallResult.CLEAN, CallResult.CLEAN, CallResult.LIMITED, CallResult.SILENT]
-                )
+                outcome = rng.choice([*CallResult, CallResult.CLEAN])
             finally:
                 limiter.release(slot, outcome)
 
@@ -224,16 +216,10 @@ def most_in_a_minute(times: list[float]) -> int:
 
 
 @pytest.mark.parametrize("per_minute", [0.5, 1, 7, 60, 1000, 6000])
-def test_no_minute_starts_more_requests_than_the_limit(virtual, per_minute):
+def test_no_minute_starts_more_requests_than_the_limit_and_it_is_used_almost_whole(virtual, per_minute):
     times = virtual(start_times(Rate(per_minute), int(per_minute * 2) + 3))
     assert most_in_a_minute(times) <= max(1, per_minute)
-
-
-@pytest.mark.parametrize("per_minute", [60, 1000])
-def test_the_limit_is_used_almost_whole(virtual, per_minute):
-    count = int(per_minute * 2)
-    times = virtual(start_times(Rate(per_minute), count))
-    assert times[-1] <= 120 * 1.02
+    assert per_minute < 60 or sorted(times)[int(per_minute * 2) - 1] <= 120 * 1.02
 
 
 async def test_calls_are_admitted_in_order_of_asking():
@@ -277,13 +263,7 @@ async def thrown_at(seconds: float, halt: Halt, calls: list[Coroutine[Any, Any, 
     return ended
 
 
-@pytest.mark.parametrize(
-    "waits_for",
-    [
-        {"max_concurrency": 2},
-        {"requests_per_minute": 2},
-    ],
-)
+@pytest.mark.parametrize("waits_for", [{"max_concurrency": 2}, {"requests_per_minute": 2}])
 async def test_a_call_that_waits_for_leave_to_send_is_given_up(bench, waits_for):
     provider = bench.provider(latency=5.0)
     halt = Halt()

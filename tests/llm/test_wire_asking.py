@@ -16,16 +16,12 @@ from tests.tables import every
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
 
 
-def build(
-    provider: str, request: ChatRequest = REQUEST, known: dict[str, Any] | None = None, **row: Any
-) -> HttpCall:
+def build(provider: str, request: Any = REQUEST, known: Any = None, **row: Any) -> HttpCall:
     spec = ModelSpec.model_validate({"name": "m", "provider": provider, "model": "x", **row})
     return wire_for(spec.provider).build(spec, request, "key", Capabilities(**(known or {})))
 
 
-def sent(
-    provider: str, request: ChatRequest = REQUEST, known: dict[str, Any] | None = None, **row: Any
-) -> Any:
+def sent(provider: str, request: Any = REQUEST, known: Any = None, **row: Any) -> Any:
     return json.loads(build(provider, request, known, **row).body)
 
 
@@ -74,10 +70,8 @@ def test_options_a_model_refuses_are_not_sent():
 def test_effort_and_verbosity_go_under_each_interfaces_names():
     chat = sent("openai", effort="high", verbosity="low")
     assert (chat["reasoning_effort"], chat["verbosity"]) == ("high", "low")
-    assert sent("gemini", effort="low")["generationConfig"]["thinkingConfig"] == {
-        "thinkingLevel": "LOW",
-        "includeThoughts": True,
-    }
+    thinking = sent("gemini", effort="low")["generationConfig"]["thinkingConfig"]
+    assert thinking == {"thinkingLevel": "LOW", "includeThoughts": True}
     claude = sent("anthropic", effort="max")
     assert claude["output_config"] == {"effort": "max"}
     assert claude["thinking"] == {"type": "adaptive", "display": "summarized"}
@@ -113,12 +107,10 @@ def test_a_model_seen_to_think_unasked_is_asked_to_show_it_and_nothing_else_chan
     bare = ChatRequest(REQUEST.messages, Sampling(temperature=None))
     shown = sent("anthropic", bare, {"reasons": True})
     assert shown["thinking"] == {"type": "adaptive", "display": "summarized"}
-    assert "thinking" not in sent(
-        "anthropic", REQUEST, {"reasons": True}
-    )  # it would take the temperature away
-    assert "thinking" not in sent("anthropic", bare, {"reasons": False})
     refused = {"reasons": True, "refused": frozenset({"adaptive_thinking"})}
-    assert "thinking" not in sent("anthropic", bare, refused)
+    # Beside a temperature it would take the temperature away.
+    for request, known in ((REQUEST, {"reasons": True}), (bare, {"reasons": False}), (bare, refused)):
+        assert "thinking" not in sent("anthropic", request, known)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])

@@ -63,20 +63,28 @@ def send_ours(provider, url, request, **fields):
     httpx.post(call.url, headers=dict(call.headers), content=call.body)
 
 
-def openai_client(url):
-    openai = pytest.importorskip("openai", reason="the openai client is not installed")
-    return openai, openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
-
-
-def anthropic_client(url, **headers):
-    anthropic = pytest.importorskip("anthropic", reason="the anthropic client is not installed")
-    return anthropic, anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0, default_headers=headers)
-
-
-def gemini_client(url, **headers):
-    genai = pytest.importorskip("google.genai", reason="the google-genai client is not installed")
-    options = genai.types.HttpOptions(base_url=url, headers=headers)
-    return genai, genai.Client(api_key=KEY, http_options=options)
+def send_theirs(provider, url, arguments, **headers):
+    """Have the provider's own client send the same; it is refused."""
+    turns = [{"role": m.role, "content": m.content} for m in MESSAGES]
+    if provider == "openai":
+        openai = pytest.importorskip("openai", reason="the openai client is not installed")
+        own = openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
+        with own as client, pytest.raises(openai.BadRequestError):
+            client.chat.completions.create(model="some-model", messages=turns, **arguments)
+    elif provider == "anthropic":
+        anthropic = pytest.importorskip("anthropic", reason="the anthropic client is not installed")
+        held = {"model": "some-model", "max_tokens": 5, "system": "Be brief.", "messages": turns[1:]}
+        own = anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0, default_headers=headers)
+        with own as client, pytest.raises(anthropic.BadRequestError):
+            client.messages.create(**held, **arguments)
+    else:
+        genai = pytest.importorskip("google.genai", reason="the google-genai client is not installed")
+        roles = {"user": "user", "assistant": "model"}
+        contents = [{"role": roles[m.role], "parts": [{"text": m.content}]} for m in MESSAGES[1:]]
+        config = genai.types.GenerateContentConfig(system_instruction="Be brief.", **arguments)
+        own = genai.Client(api_key=KEY, http_options=genai.types.HttpOptions(base_url=url))
+        with contextlib.closing(own) as client, pytest.raises(genai.errors.ClientError):
+            client.models.generate_content(model="some-model", contents=contents, config=config)
 
 
 def assert_same(seen):
@@ -91,88 +99,42 @@ BARE = types.Sampling(None, None)
 HELD = types.JsonObject("answer", json.dumps(SCHEMA))
 FORMAT = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
 FULL = types.Sampling(0.5, 5, seed=7, top_logprobs=3)
-OPENAI_CASES = {
-    "plain": (types.Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
-    "bare": (BARE, None, {}),
-    "sampling": (FULL, None, {"temperature": 0.5, "max_tokens": 5, "seed": 7, "logprobs": True, "top_logprobs": 3}),
-    "schema": (BARE, HELD, {"response_format": FORMAT}),
-    "choice": (BARE, types.OneOf(("A", "B")), {"extra_body": {"structured_outputs": {"choice": ["A", "B"]}}}),
-    "bias": (BARE, types.TokenBias(((32, 100), (33, 100))), {"logit_bias": {"32": 100, "33": 100}}),
-}  # fmt: skip
+FIVE, COLD, SHORT = types.Sampling(None, 5), types.Sampling(0, 5), {"temperature": 0, "max_output_tokens": 5}
+JSON = {**SHORT, "response_mime_type": "application/json", "response_json_schema": SCHEMA}
+ENUM = {"response_mime_type": "text/x.enum", "response_schema": {"type": "STRING", "enum": ["A", "B"]}}
+CASES = [
+    ("openai", types.Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
+    ("openai", BARE, None, {}),
+    ("openai", FULL, None, {"temperature": 0.5, "max_tokens": 5, "seed": 7, "logprobs": True, "top_logprobs": 3}),
+    ("openai", BARE, HELD, {"response_format": FORMAT}),
+    ("openai", BARE, types.OneOf(("A", "B")), {"extra_body": {"structured_outputs": {"choice": ["A", "B"]}}}),
+    ("openai", BARE, types.TokenBias(((32, 100), (33, 100))), {"logit_bias": {"32": 100, "33": 100}}),
+    ("anthropic", FIVE, None, {}),
+    ("anthropic", FIVE, HELD, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}),
+    ("gemini", COLD, None, SHORT),
+    ("gemini", FULL, None, {"temperature": 0.5, "max_output_tokens": 5, "seed": 7, "response_logprobs": True,
+                            "logprobs": 3}),
+    ("gemini", COLD, HELD, JSON),
+    ("gemini", COLD, types.OneOf(("A", "B")), {**SHORT, **ENUM}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OPENAI_CASES)
-def test_chat_completions_are_sent_as_the_openai_client_sends_them(capture, case):
+@pytest.mark.parametrize(("provider", "sampling", "constraint", "arguments"), CASES)
+def test_calls_are_sent_as_the_providers_own_client_sends_them(
+    capture, provider, sampling, constraint, arguments
+):
     url, seen = capture
-    sampling, constraint, arguments = OPENAI_CASES[case]
-    send_ours("openai", f"{url}/v1/", types.ChatRequest(MESSAGES, sampling, constraint))
-    openai, client = openai_client(url)
-    turns = [{"role": m.role, "content": m.content} for m in MESSAGES]
-    with client, pytest.raises(openai.BadRequestError):
-        client.chat.completions.create(model="some-model", messages=turns, **arguments)
-    assert_same(seen)
-
-
-FIVE = types.Sampling(None, 5)
-ANTHROPIC_CASES = {
-    "plain": (FIVE, None, {}),
-    "schema": (FIVE, HELD, {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}),
-}
-
-
-@pytest.mark.parametrize("case", ANTHROPIC_CASES)
-def test_messages_are_sent_as_the_anthropic_client_sends_them(capture, case):
-    url, seen = capture
-    sampling, constraint, arguments = ANTHROPIC_CASES[case]
-    send_ours("anthropic", url, types.ChatRequest(MESSAGES, sampling, constraint))
-    anthropic, client = anthropic_client(url)
-    turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
-    with client, pytest.raises(anthropic.BadRequestError):
-        client.messages.create(
-            model="some-model", max_tokens=5, system="Be brief.", messages=turns, **arguments
-        )
+    root = f"{url}/v1/" if provider == "openai" else url
+    send_ours(provider, root, types.ChatRequest(MESSAGES, sampling, constraint))
+    send_theirs(provider, url, arguments)
     assert_same(seen)
 
 
 def test_a_temperature_is_sent_as_the_anthropic_client_sends_it_when_held_to_the_older_version(capture):
     url, seen = capture
     send_ours("anthropic", url, types.ChatRequest(MESSAGES, types.Sampling(0, 5)))
-    anthropic, client = anthropic_client(url, **{"anthropic-version": "2023-06-01"})
-    turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
-    with client, pytest.raises(anthropic.BadRequestError):
-        client.messages.create(
-            model="some-model",
-            max_tokens=5,
-            system="Be brief.",
-            messages=turns,
-            extra_body={"temperature": 0},
-        )
+    send_theirs("anthropic", url, {"extra_body": {"temperature": 0}}, **{"anthropic-version": "2023-06-01"})
     # The installed client has moved on from that version's key header; everything else must agree.
     assert seen[0][1].pop("x-api-key") == KEY
     assert seen[1][1].pop("authorization") == f"Bearer {KEY}"
-    assert_same(seen)
-
-
-COLD, SHORT = types.Sampling(0, 5), {"temperature": 0, "max_output_tokens": 5}
-ENUM = {"type": "STRING", "enum": ["A", "B"]}
-GEMINI_CASES = {
-    "plain": (COLD, None, SHORT),
-    "sampling": (FULL, None, {"temperature": 0.5, "max_output_tokens": 5, "seed": 7, "response_logprobs": True,
-                              "logprobs": 3}),
-    "schema": (COLD, HELD, {**SHORT, "response_mime_type": "application/json", "response_json_schema": SCHEMA}),
-    "choice": (COLD, types.OneOf(("A", "B")), {**SHORT, "response_mime_type": "text/x.enum", "response_schema": ENUM}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", GEMINI_CASES)
-def test_content_is_generated_as_the_google_client_asks_for_it(capture, case):
-    url, seen = capture
-    sampling, constraint, arguments = GEMINI_CASES[case]
-    send_ours("gemini", url, types.ChatRequest(MESSAGES, sampling, constraint))
-    genai, client = gemini_client(url)
-    roles = {"user": "user", "assistant": "model"}
-    turns = [{"role": roles[m.role], "parts": [{"text": m.content}]} for m in MESSAGES[1:]]
-    config = genai.types.GenerateContentConfig(system_instruction="Be brief.", **arguments)
-    with contextlib.closing(client), pytest.raises(genai.errors.ClientError):
-        client.models.generate_content(model="some-model", contents=turns, config=config)
     assert_same(seen)

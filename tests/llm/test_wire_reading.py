@@ -74,20 +74,6 @@ def test_a_thought_of_10_mb_is_kept_whole(provider):
     assert read(provider, body).reasoning_text == long
 
 
-@pytest.mark.parametrize(
-    ("usage", "output"),
-    [
-        ({"completion_tokens": 10, "total_tokens": 150}, 50),  # beside the completion: xAI
-        ({"completion_tokens": 10}, 50),  # more thought than generated: beside it
-        ({"completion_tokens": 60, "total_tokens": 160}, 60),
-    ],
-)
-def test_reasoning_is_part_of_the_output_however_it_is_counted(usage, output):
-    counted = {"prompt_tokens": 100, "completion_tokens_details": {"reasoning_tokens": 40}, **usage}
-    got = read("openai", changed(CHAT, "usage", to=counted)).usage
-    assert (got.output_tokens, got.reasoning_tokens) == (output, 40)
-
-
 @every(("provider", "body", "at"), [
     ("openai", CHAT, "usage"), ("anthropic", MESSAGE, "usage"),
     ("gemini", GENERATED, "usageMetadata"),
@@ -100,18 +86,13 @@ def test_a_count_that_is_none_is_missing(provider, body, at, bad):
 
 
 def test_details_of_an_ending_are_read():
-    azure = changed(
-        CHAT,
-        "choices",
-        0,
-        "content_filter_results",
-        to={"hate": {"filtered": True}, "sexual": {"filtered": False}},
-    )
+    filtered = {"hate": {"filtered": True}, "sexual": {"filtered": False}}
+    azure = changed(CHAT, "choices", 0, "content_filter_results", to=filtered)
     assert read("openai", azure).finish_detail == "filtered: hate"
     proxied = changed(CHAT, "choices", 0, "native_finish_reason", to="MAX_TOKENS")
     assert read("openai", proxied).finish_detail == "MAX_TOKENS"
-    refused = changed(changed(MESSAGE, "stop_reason", to="refusal"), "stop_details",
-                      to={"type": "refusal", "category": "bio", "explanation": "Not\nthis."})  # fmt: skip
+    details = {"type": "refusal", "category": "bio", "explanation": "Not\nthis."}
+    refused = MESSAGE | {"stop_reason": "refusal", "stop_details": details}
     assert read("anthropic", refused).finish_detail == "bio: Not this."
     blocked = {"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "No."}}
     assert read("gemini", blocked).finish_detail == "No."

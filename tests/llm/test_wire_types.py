@@ -15,9 +15,9 @@ from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, 
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.events import UnsupportedConstraint
 
-SCHEMA = (
-    '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
-)
+SCHEMA = json.dumps({
+    "type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False,
+})  # fmt: skip
 LONG = "word " * 1200
 OPTIONS = ("stream", "stream_options", "thinking_room", "reasoning_summary", "adaptive_thinking", "thinking_budget",
            "temperature", "seed", "top_logprobs")  # fmt: skip
@@ -75,11 +75,8 @@ def built(provider: str, spec: ModelSpec, request: ChatRequest, known: Capabilit
     except UnsupportedConstraint:
         assert isinstance(request.constraint, OneOf | TokenBias)
         return "", None, False
-    return (
-        call.url,
-        json.loads(call.body.replace(b"\\ud83d", b"?")),
-        call.streamed,
-    )  # pydantic takes no surrogates
+    # pydantic takes no surrogates
+    return call.url, json.loads(call.body.replace(b"\\ud83d", b"?")), call.streamed
 
 
 @functools.cache
@@ -104,50 +101,46 @@ def consumed(value: Any) -> None:
             consumed(inner)
 
 
-@given(data=st.data())
-@settings(max_examples=50, deadline=None)
-def test_calls_to_openai_are_of_the_official_types(data):
-    pytest.importorskip("openai")
+def of_openai(body: Any, streamed: bool, url: str) -> None:
     from openai.types.chat import completion_create_params as chat
 
-    spec, request, known = data.draw(specs("openai")), data.draw(requests), data.draw(knowns)
-    _, body, streamed = built("openai", spec, request, known)
-    if body is None:
-        return
     fits(getattr(chat, f"CompletionCreateParams{'Streaming' if streamed else 'NonStreaming'}"), body)
 
 
-@given(data=st.data())
-@settings(max_examples=50, deadline=None)
-def test_calls_to_anthropic_are_of_the_official_types(data):
-    pytest.importorskip("anthropic")
+def of_anthropic(body: Any, streamed: bool, url: str) -> None:
     from anthropic.types import message_create_params as messages
 
-    spec, request, known = data.draw(specs("anthropic")), data.draw(requests), data.draw(knowns)
-    _, body, streamed = built("anthropic", spec, request, known)
-    if body is None:
-        return
     temperature = body.pop("temperature", None)  # of the version before; the client's types no longer have it
-    assert temperature is None or body.get("thinking", {"type": "disabled"}) == {"type": "disabled"}
-    kind = messages.MessageCreateParamsStreaming if streamed else messages.MessageCreateParamsNonStreaming
-    fits(kind, body)
     thinking = body.get("thinking", {})
+    assert temperature is None or thinking in ({}, {"type": "disabled"})
+    fits(getattr(messages, f"MessageCreateParams{'Streaming' if streamed else 'NonStreaming'}"), body)
     if thinking.get("type") == "enabled":
         assert 1024 <= thinking["budget_tokens"] < body["max_tokens"]
 
 
-@given(data=st.data())
-@settings(max_examples=50, deadline=None)
-def test_calls_to_gemini_are_of_the_official_types(data):
-    types = pytest.importorskip("google.genai.types")
-    spec, request, known = data.draw(specs("gemini")), data.draw(requests), data.draw(knowns)
-    url, body, streamed = built("gemini", spec, request, known)
-    if body is None:
-        return
+def of_gemini(body: Any, streamed: bool, url: str) -> None:
+    from google.genai import types
+
     assert url.endswith(":streamGenerateContent?alt=sse" if streamed else ":generateContent")
-    config = types.GenerationConfig.model_validate(body.pop("generationConfig", {}))
+    thinking = types.GenerationConfig.model_validate(body.pop("generationConfig", {})).thinking_config
     for content in body.pop("contents"):
         types.Content.model_validate(content)
     assert set(body) <= {"systemInstruction"}
-    thinking = config.thinking_config
     assert thinking is None or None in (thinking.thinking_budget, thinking.thinking_level)
+
+
+TYPES = {
+    "openai": ("openai", of_openai), "anthropic": ("anthropic", of_anthropic), "gemini": ("google.genai", of_gemini),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("provider", TYPES)
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_calls_are_of_the_official_types(provider, data):
+    client, hold = TYPES[provider]
+    pytest.importorskip(client)
+    spec, request, known = data.draw(specs(provider)), data.draw(requests), data.draw(knowns)
+    url, body, streamed = built(provider, spec, request, known)
+    if body is not None:
+        hold(body, streamed, url)

@@ -7,8 +7,7 @@ import pytest
 from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status, Usage
-from tests.llm.bills import charged
-from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed, read
+from tests.llm.replies import CHAT, GENERATED, MESSAGE, changed, charged, read
 from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1, price_out=10)
@@ -18,10 +17,8 @@ NOT_COUNTED = Usage()
 
 def of_chat(sent: Any, got: Any, total: Any = None, text: str | None = "B", **details: Any) -> Usage:
     usage = {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": total, **details}
-    message = {"role": "assistant", "content": text}
-    return read(
-        "openai", changed(changed(CHAT, "usage", to=usage), "choices", 0, "message", to=message)
-    ).usage
+    body = changed(CHAT, "choices", 0, "message", to={"role": "assistant", "content": text})
+    return read("openai", {**body, "usage": usage}).usage
 
 
 def of_gemini(text: str = "B", **counts: int) -> Usage:
@@ -31,11 +28,7 @@ def of_gemini(text: str = "B", **counts: int) -> Usage:
 
 @every(
     ("provider", "body", "place"),
-    [
-        ("openai", CHAT, "usage"),
-        ("anthropic", MESSAGE, "usage"),
-        ("gemini", GENERATED, "usageMetadata"),
-    ],
+    [("openai", CHAT, "usage"), ("anthropic", MESSAGE, "usage"), ("gemini", GENERATED, "usageMetadata")],
 )
 def test_a_usage_of_zeros_is_none(provider, body, place):
     zeros = {name: 0 for name, value in body[place].items() if isinstance(value, int)}

@@ -42,29 +42,13 @@ def _tokenizer(template: str | None) -> object:
 
 
 def _config(kind: str, size: int) -> object:
-    if kind == "llama":
-        return transformers.LlamaConfig(
-            vocab_size=size,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=256,
-            eos_token_id=1,
-            pad_token_id=0,
-            bos_token_id=None,
-        )
-    return transformers.GPT2Config(
-        vocab_size=size,
-        n_embd=32,
-        n_layer=2,
-        n_head=4,
-        n_positions=256,
-        eos_token_id=1,
-        pad_token_id=0,
-        bos_token_id=None,
-    )
+    ids = {"vocab_size": size, "eos_token_id": 1, "pad_token_id": 0, "bos_token_id": None}
+    if kind == "gpt2":
+        return transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=256, **ids)
+    return transformers.LlamaConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=256, **ids,
+    )  # fmt: skip
 
 
 def spec_of(folder: Path, **changes: Any) -> ModelSpec:

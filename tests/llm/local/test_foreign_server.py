@@ -61,16 +61,9 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 
 
 def over_http(folder, address):
-    return ModelSpec(
-        name="served",
-        provider="openai",
-        model=str(folder),
-        base_url=address,
-        max_concurrency=4,
-        api_key_env=None,
-        thinking_tokens=0,  # the limit is that of the answer alone, as in this process
-        stream=False,  # streamed, the server decodes token by token, and halves of a character are lost
-    )
+    # Room to think is none, as in this process; streamed, the server would lose halves of characters.
+    asked = {"max_concurrency": 4, "api_key_env": None, "thinking_tokens": 0, "stream": False}
+    return ModelSpec(name="served", provider="openai", model=str(folder), base_url=address, **asked)
 
 
 def questions(**sampling):

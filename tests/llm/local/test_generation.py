@@ -36,30 +36,20 @@ def test_a_batch_answers_as_each_question_alone(folders, kind):
 def test_greedy_answers_are_those_of_the_library(folders, kind):
     loaded = load(spec_of(folders[kind]))
     for text in QUESTIONS:
-        ids = prompt_ids(loaded, ask(text))
-        out = loaded.model.generate(
-            torch.tensor([ids]),
-            attention_mask=torch.ones(1, len(ids), dtype=torch.long),
-            max_new_tokens=12,
-            do_sample=False,
-            pad_token_id=0,
-        )
-        expected = loaded.tokenizer.decode(out[0, len(ids) :], skip_special_tokens=True)
+        ids = torch.tensor([prompt_ids(loaded, ask(text))])
+        greedy = {"attention_mask": torch.ones_like(ids), "max_new_tokens": 12, "do_sample": False}
+        out = loaded.model.generate(ids, pad_token_id=0, **greedy)
+        expected = loaded.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
         assert answer_batch(loaded, [ask(text)])[0].text == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_choice_is_one_of_the_options_and_complete(folders, kind):
-    loaded = load(spec_of(folders[kind]))
-    options = ("Yes", "No", "Not sure", "No way")
-    found = answer_batch(
-        loaded, [ask(f"{text} {n}", types.OneOf(options)) for text in QUESTIONS for n in range(5)]
-    )
+    loaded, options = load(spec_of(folders[kind])), ("Yes", "No", "Not sure", "No way")
+    texts, held = [f"{text} {n}" for text in QUESTIONS for n in range(20)], types.OneOf(options)
+    found = answer_batch(loaded, [ask(text, held) for text in texts[::4]])
     assert all(each.text in options and each.status is types.Status.OK for each in found)
-    drawn = answer_batch(
-        loaded,
-        [ask(f"{text} {n}", types.OneOf(options), temperature=2.0) for text in QUESTIONS for n in range(20)],
-    )
+    drawn = answer_batch(loaded, [ask(text, held, temperature=2.0) for text in texts])
     assert {each.text for each in drawn} == set(options)
 
 
@@ -95,20 +85,11 @@ def test_the_same_question_gets_the_same_draw_whatever_it_is_batched_with(folder
 
 def test_draws_follow_the_probabilities(folders):
     loaded = load(spec_of(folders["llama"]))
-    ids = prompt_ids(loaded, ask("Q"))
-    logits = loaded.model(torch.tensor([ids])).logits[0, -1].detach()
+    logits = loaded.model(torch.tensor([prompt_ids(loaded, ask("Q"))])).logits[0, -1].detach()
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
-    p_yes = float(torch.softmax(logits[[yes, no]], -1)[0])
-    n = 400
-    drawn = [
-        answer.text
-        for seed in range(0, n, 100)
-        for answer in answer_batch(
-            loaded,
-            [ask("Q", types.OneOf(("Yes", "No")), temperature=1.0, seed=seed + each) for each in range(100)],
-        )
-    ]
-    share = drawn.count("Yes") / n
+    p_yes, n, held = float(torch.softmax(logits[[yes, no]], -1)[0]), 400, types.OneOf(("Yes", "No"))
+    drawn = answer_batch(loaded, [ask("Q", held, temperature=1.0, seed=seed) for seed in range(n)])
+    share = sum(each.text == "Yes" for each in drawn) / n
     assert abs(share - p_yes) < 4 * math.sqrt(p_yes * (1 - p_yes) / n) + 1e-9
 
 
