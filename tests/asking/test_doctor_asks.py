@@ -1,6 +1,5 @@
 """The doctor against real HTTP: one short question says whether a model can be asked, and none where it is known."""
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
 from tests.provider import Fault, FaultPlan
+from tests.servers import free_port
 from tests.simulated_server import ServerThread
 from tests.studies import metamedqa, write_study
 
@@ -24,12 +24,6 @@ def server():
 
     with ServerThread(respond, FaultPlan(thinking_tokens=300), models=("known",)) as started:
         yield started
-
-
-def closed() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def study_of(folder: Path, url: str, rows: dict[str, dict[str, str]], budget: float = 5.0) -> Study:
@@ -60,15 +54,14 @@ def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path, server
     rows = {
         "fine": {},
         "unknown": {"model": "no-such-model"},
-        "dark": {"base_url": f"http://127.0.0.1:{closed()}/v1"},
+        "dark": {"base_url": f"http://127.0.0.1:{free_port()}/v1"},
         "keyless": {"api_key_env": "EMPTY_KEY"},
         "gem": {"provider": "gemini", "base_url": server.url, "api_key_env": "GOOD_KEY"},
     }
     study = study_of(tmp_path, server.url, rows)
-    keys = {"EMPTY_KEY": "", "GOOD_KEY": KEY}
     with pytest.MonkeyPatch.context() as patched:
-        for name, value in keys.items():
-            patched.setenv(name, value)
+        patched.setenv("EMPTY_KEY", "")
+        patched.setenv("GOOD_KEY", KEY)
         found = examine(study)
         wrong = failed(found)
         assert set(wrong) == {"unknown", "keyless", "dark"}

@@ -15,9 +15,8 @@ from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import read_partition
 from tests.studies import write_study
 
@@ -31,10 +30,8 @@ class Court:
     def __init__(self) -> None:
         self.replies: dict[str, Reply] = {}
         self.asked: Counter[tuple[str, str]] = Counter()
-        self.opened: list[str] = []
 
     def open_model(self, spec: ModelSpec, **_: object) -> CourtModel:
-        self.opened.append(spec.name)
         return CourtModel(self, spec)
 
 
@@ -80,9 +77,8 @@ def partition(tmp_path):
 
 
 def judge(letter: str) -> ModelSpec:
-    return ModelSpec(
-        name=f"judge-{letter}", provider="openai", model=f"model-{letter}", family=f"house-{letter}"
-    )
+    name, model, family = (f"{word}-{letter}" for word in ("judge", "model", "house"))
+    return ModelSpec(name=name, provider="openai", model=model, family=family)
 
 
 def case(name: str, words: str = "") -> Task:
@@ -108,14 +104,12 @@ CASES = [case("one"), case("two")]
 
 
 def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they_judge(partition, court):
-    outcome = query(partition, panel("abc", CASES))
-    assert outcome.complete
+    assert query(partition, panel("abc", CASES)).complete
     assert partition.folder.path.parts[-3:] == ("benchmark=medley_judgements", "model=judged", "run=1")
     kept = {(row["item_id"], row["model"]): row for row in rows(partition)}
     assert len(kept) == 6
     for (item, name), row in kept.items():
-        assert row["text"] == f"{name}: grade {item}"
-        assert not row["superseded"]
+        assert (row["text"], row["superseded"]) == (f"{name}: grade {item}", False)
         assert row["benchmark"] == "medley_judgements"
 
 
@@ -143,12 +137,14 @@ def test_a_second_session_asks_nobody(partition, court):
     assert partition.manifest()["fingerprint"] == "print"
 
 
-def test_an_answer_mode_that_was_refused_is_not_tried_again(partition, court):
-    def picky(request: ChatRequest) -> Completion:
-        if request.sampling.temperature is not None:
-            return Completion(Status.FAILED, error_kind=ErrorKind.UNSUPPORTED, error_param="temperature")
+def picky(request: ChatRequest) -> Completion:
+    if request.sampling.temperature is None:
         return verdict("judge-b")(request)
+    named = {"error_kind": ErrorKind.UNSUPPORTED, "error_param": "temperature"}
+    return Completion(Status.FAILED, http_status=400, **named)
 
+
+def test_an_answer_mode_that_was_refused_is_not_tried_again(partition, court):
     court.replies["judge-b"] = picky
     seats = panel("ab", CASES, ("json_schema", "text"))
     assert query(partition, seats).complete
@@ -213,11 +209,6 @@ def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(par
     assert not old & set.union(*map(set, panel_identities(partition, panel("ab", changed)).values()))
 
 
-def test_a_judge_never_asked_has_no_current_answers(partition, court):
-    query(partition, panel("a", CASES))
-    assert panel_identities(partition, panel("ab", CASES))["judge-b"] == set()
-
-
 def interrupting(request: ChatRequest) -> Completion:
     INTERRUPTED.set()
     return verdict("judge-a")(request)
@@ -263,24 +254,6 @@ def test_judgements_by_a_simulated_judge_never_pass_as_measured(partition, court
     assert measured.manifest()["source"] == "measured"
 
 
-def test_judgements_of_imported_answers_are_complete_only_when_everybody_has_answered(partition, court):
-    imported = partition.study.models[0].model_copy(update={"provider": "replay", "name": "imported"})
-    judged = Partition(partition.study, partition.benchmark, imported, 1)
-    court.replies["judge-a"] = broken(ErrorKind.TRANSIENT)
-    query(judged, panel("ab", CASES))
-    assert judged.manifest()["fingerprint"] is None
-
-
-def test_a_panel_is_asked_as_its_judges_are(court):
-    specs = [judge("a"), judge("b")]
-    digests = [request_digest(spec) for spec in specs]
-    assert len(set(digests)) == 2
-    dearer = [spec.model_copy(update={"price_in": 3.0}) for spec in specs]
-    assert [request_digest(spec) for spec in dearer] == digests
-    request = ChatRequest((Message("user", "x"),), Sampling())
-    assert answer_id(specs[0], request) != answer_id(specs[1], request)
-
-
 def test_nobody_to_judge_is_nothing_to_do(partition, court):
     assert query(partition, []).complete
     assert query(partition, panel("ab", [])).complete
@@ -310,17 +283,9 @@ def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_
 
 
 def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition, court):
-    def picky(request: ChatRequest) -> Completion:
-        if request.sampling.temperature is not None:
-            return Completion(
-                Status.FAILED, http_status=400, error_kind=ErrorKind.UNSUPPORTED, error_param="temperature"
-            )
-        return verdict("judge-b")(request)
-
     court.replies["judge-b"] = picky
     assert query(partition, panel("ab", CASES)).complete
-    digest = request_digest(judge("b"))
-    known = capabilities.load(partition.study.home, "judge-b", digest)
+    known = capabilities.load(partition.study.home, "judge-b", request_digest(judge("b")))
     assert known.refused == {"temperature"}
     again = Partition(partition.study, "other_judgements", partition.spec, 1)
     court.asked.clear()

@@ -62,28 +62,21 @@ def test_a_paid_model_without_a_budget_is_said_to_spend_without_end(tmp_path, pr
     assert notes == ["No budget_usd is set: nothing would stop the spending."] * said
 
 
-def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
-    found = plan_study(study_of(tmp_path))
-    assert row(found).tokens_out == row(found).to_ask * (64 + AMPLE_THINKING_TOKENS)
-    assert row(found).expected_usd < row(found).at_most_usd / 50
-
-
-def test_thinking_that_was_seen_prices_what_is_expected(tmp_path):
+def test_thinking_is_allowed_for_until_it_was_seen_and_then_prices_what_is_expected(tmp_path):
     study = study_of(tmp_path)
+    found = row(plan_study(study))
+    tokens_in, calls = found.tokens_in, found.to_ask
+    assert found.tokens_out == calls * (64 + AMPLE_THINKING_TOKENS)
+    assert found.expected_usd < found.at_most_usd / 50
     keep(study, Capabilities(reasons=True, reasoning_tokens=500))
-    found = plan_study(study)
-    tokens_in, calls = row(found).tokens_in, row(found).to_ask
-    assert row(found).expected_usd == pytest.approx((tokens_in + 2 * calls * (64 + 500)) / 1e6)
+    found = row(plan_study(study))
+    assert found.expected_usd == pytest.approx((tokens_in + 2 * calls * (64 + 500)) / 1e6)
     most = (tokens_in + 2 * calls * (64 + AMPLE_THINKING_TOKENS)) / 1e6
-    assert row(found).at_most_usd == pytest.approx(most)
-
-
-def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path):
-    study = study_of(tmp_path)
+    assert found.at_most_usd == pytest.approx(most)
+    # One that does not reason is expected to cost the most it can.
     keep(study, Capabilities(reasons=False))
     found = row(plan_study(study))
-    assert found.expected_usd == found.at_most_usd
-    assert found.tokens_out == found.to_ask * 64
+    assert found.expected_usd == found.at_most_usd and found.tokens_out == calls * 64
 
 
 def test_a_model_asked_in_batches_has_their_price(tmp_path):
@@ -112,25 +105,17 @@ def test_expected_thinking_is_what_was_seen_and_never_above_its_room(known, spec
     assert expected == tokens <= most
 
 
-def test_thinking_dearer_than_text_is_in_the_most_it_can_cost():
+def test_dear_thinking_and_prompts_written_to_a_cache_are_in_the_most_it_can_cost():
     dear = SPEC.model_copy(update={"price_reasoning": 10.0, "thinking_tokens": 1_000})
     expected, most = plan.dollars(dear, MILLION, 10, Capabilities(reasons=True, reasoning_tokens=10))
     assert most >= (1_000_000 + 2 * 640 + 10 * 10_000) / 1e6
     assert expected == pytest.approx((1_000_000 + 2 * 640 + 10 * 100) / 1e6)
-
-
-def test_prompts_that_are_written_to_a_cache_are_in_the_most_it_can_cost():
     dear = SPEC.model_copy(update={"price_cache_write": 2.0})
     expected, most = plan.dollars(dear, MILLION, 10, Capabilities(reasons=False))
     assert most == pytest.approx((2_000_000 + 1_280) / 1e6)
     assert expected == pytest.approx((1_000_000 + 1_280) / 1e6)
-
-
-def test_nothing_left_to_ask_costs_nothing():
-    assert plan.dollars(ModelSpec(name="m", provider="openai", model="x"), Counter(), 0, NOTHING_KNOWN) == (
-        0,
-        0,
-    )
+    free = ModelSpec(name="m", provider="openai", model="x")
+    assert plan.dollars(free, Counter(), 0, NOTHING_KNOWN) == (0, 0), "nothing left to ask costs nothing"
 
 
 def test_a_call_that_several_tasks_make_alike_is_counted_once():

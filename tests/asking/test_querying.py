@@ -40,13 +40,17 @@ def query(folder: PartitionFolder, model: Scripted, tasks: Sequence[Task], **mor
     return scripted.query(folder, model, tasks, more.pop("spec", SPEC), **more)
 
 
-def test_every_item_is_asked_once_and_kept(folder):
+def test_every_item_is_asked_once_and_kept_and_a_second_session_asks_nothing(folder):
+    tasks = [two_steps(str(i)) for i in range(15)]
     model = Scripted()
-    outcome = query(folder, model, [one_step(str(i)) for i in range(30)])
-    assert outcome.complete
-    assert set(model.asked.values()) == {1}
+    outcome = query(folder, model, tasks)
+    assert outcome.complete and set(model.asked.values()) == {1}
     assert read_partition(folder).num_rows == 30
     assert outcome.tally.cost_usd == pytest.approx(0.30)
+    again = Scripted()
+    outcome = query(folder, again, tasks)
+    assert outcome.complete and not again.asked
+    assert outcome.tally.reused == 30
 
 
 def test_prices_are_kept_where_they_give_the_cost_and_not_of_a_bill_that_was_reconciled(folder):
@@ -60,16 +64,6 @@ def test_prices_are_kept_where_they_give_the_cost_and_not_of_a_bill_that_was_rec
     query(folder, Scripted(reply), [one_step("true"), one_step("raised")], spec=spec)
     kept = {row["item_id"]: row["prices_json"] for row in read_partition(folder).to_pylist()}
     assert kept["true"] is not None and kept["raised"] is None
-
-
-def test_a_second_session_asks_nothing(folder):
-    tasks = [two_steps(str(i)) for i in range(10)]
-    query(folder, Scripted(), tasks)
-    again = Scripted()
-    outcome = query(folder, again, tasks)
-    assert outcome.complete
-    assert not again.asked
-    assert outcome.tally.reused == 20
 
 
 def test_a_failed_call_is_asked_again_next_time_and_only_that_one(folder):
@@ -93,9 +87,8 @@ def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(fol
 
 
 def test_a_later_step_is_not_asked_after_a_failed_one(folder):
-    model = Scripted(
-        lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "first 3" else good(r)
-    )
+    down = failed(ErrorKind.TRANSIENT)
+    model = Scripted(lambda r: down if r.messages[-1].content == "first 3" else good(r))
     query(folder, model, [two_steps(str(i)) for i in range(5)])
     assert not any(words.startswith("second") and "3" in words for words in model.asked)
 
@@ -128,13 +121,6 @@ def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(fold
     assert superseded(folder) == {"re: old words": False, "re: new words": True}
 
 
-def test_another_run_is_asked_anew(folder):
-    query(folder, Scripted(), [one_step("a")])
-    other = Scripted()
-    query(folder, other, [one_step("a")], run=2)
-    assert other.asked["text:a"] == 1
-
-
 def test_a_fatal_refusal_stops_the_partition_after_what_was_in_flight(folder):
     model = Scripted(lambda r: failed(ErrorKind.FATAL))
     outcome = query(folder, model, [one_step(str(i)) for i in range(500)])
@@ -158,18 +144,24 @@ def test_failures_with_answers_between_them_stop_nothing(folder):
 def test_one_odd_first_item_does_not_stop_the_others(folder):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if "text:0" in r.messages[-1].content else good(r))
     outcome = query(folder, model, [one_step(str(i)) for i in range(9)])
-    assert outcome.stopped is None
-    assert (outcome.answered, outcome.failed) == (8, 1)
+    assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 8, 1)
+
+
+class Purse(Scripted):
+    """A model whose budget is spent after some calls."""
+
+    def __init__(self, allowed: int) -> None:
+        super().__init__()
+        self.allowed = allowed
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        if len(self.calls) >= self.allowed:
+            raise BudgetError("budget $1.00: all spent")
+        return await super().complete(request)
 
 
 def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
-    class Purse(Scripted):
-        async def complete(self, request: ChatRequest) -> Completion:
-            if sum(self.asked.values()) >= 5:
-                raise BudgetError("budget $1.00: all spent")
-            return await super().complete(request)
-
-    outcome = query(folder, Purse(), [one_step(str(i)) for i in range(40)])
+    outcome = query(folder, Purse(5), [one_step(str(i)) for i in range(40)])
     assert outcome.stopped == "budget $1.00: all spent"
     assert read_partition(folder).num_rows == outcome.answered == 5
 
@@ -254,14 +246,8 @@ def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one
 
 
 def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(folder):
-    unlucky = {"text:3", "text:9"}
-
-    def reply(request: ChatRequest) -> Completion:
-        if request.messages[-1].content in unlucky:
-            return TOO_MANY
-        return good(request)
-
-    outcome = query(folder, Scripted(reply), [one_step(str(i)) for i in range(20)])
+    unlucky = Scripted(lambda r: TOO_MANY if r.messages[-1].content in ("text:3", "text:9") else good(r))
+    outcome = query(folder, unlucky, [one_step(str(i)) for i in range(20)])
     assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 18, 2)
 
 

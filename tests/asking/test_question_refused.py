@@ -65,17 +65,11 @@ def test_a_field_of_the_question_in_the_extra_body_is_the_studys_own(tmp_path):
 
 
 def test_the_line_at_the_end_sends_nobody_to_the_address_before_the_providers_words(tmp_path):
-    body = {
-        "type": "error",
-        "error": {
-            "type": "invalid_request_error",
-            "message": "Your credit balance is too low to access the API.",
-        },
-    }
-    wire = wire_for("anthropic")
-    said = wire.read(SPEC, 400, {}, json.dumps(body).encode())
+    words = "Your credit balance is too low to access the API."
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
+    said = wire_for("anthropic").read(SPEC, 400, {}, json.dumps(body).encode())
     outcome = ask(tmp_path, Strict(lambda asked, known: said))
-    assert outcome.stopped.startswith("Your credit balance is too low to access the API. (HTTP 400")
+    assert outcome.stopped.startswith(f"{words} (HTTP 400")
     assert "where the provider's own words do not say what is wrong, check" in outcome.stopped
 
 
@@ -96,11 +90,3 @@ def test_an_option_that_is_not_named_costs_neither_the_room_to_think_nor_the_sch
     assert outcome.complete and outcome.profile is not None and outcome.profile.mode == "json_schema"
     assert model.refused_first < MOST_CALLS
     assert "thinking_room" not in kept(tmp_path).refused
-
-
-def test_a_question_that_names_nothing_costs_no_option_while_another_goes_through(tmp_path):
-    model = Strict(first_question(None))
-    outcome = ask(tmp_path, model, modes=MODES, todo=tasks(3))
-    assert (
-        outcome.profile == Profile("json_schema") and model.refused == 2
-    )  # before the others, and in its turn
