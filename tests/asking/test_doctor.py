@@ -1,6 +1,7 @@
 """Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,7 @@ def study_of(folder: Path, models: str, *, budget: str = "budget_usd = 5", bench
 
 def model(name: str, **keys: Any) -> str:
     row = {"provider": "openai", "model": "x", "price_in": 1, "price_out": 2, **keys}
-    written = {True: "true", False: "false"}
-    lines = [
-        f"{key} = {written[value] if isinstance(value, bool) else repr(value)}"
-        for key, value in row.items()
-        if value is not None
-    ]
+    lines = (f"{key} = {json.dumps(value)}" for key, value in row.items() if value is not None)
     return "\n".join(["[[models]]", f"name = '{name}'", *lines, ""])
 
 
@@ -94,18 +90,16 @@ def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(
 
 
 NO_PRICE = {"price_in": None, "price_out": None}
+SET_PRICE = "has no price: set price_in and price_out (dollars per million tokens; 0 for a free model)"
 
 
 @pytest.mark.parametrize(
     ("keys", "budget", "line"),
     [
-        (NO_PRICE, "", "warn has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), "
-                       "or price_unknown = true; what it costs is not counted"),
-        ({**NO_PRICE, "price_unknown": True}, "", "ok has no price, on purpose (price_unknown): what it costs is not "
-                                                  "counted"),
-        ({"price_out": None}, "budget_usd = 5", "fail has no price: set price_in and price_out (dollars per million "
-                                                "tokens; 0 for a free model), or remove budget_usd, which cannot be "
-                                                "kept so"),
+        (NO_PRICE, "", f"warn {SET_PRICE}, or price_unknown = true; what it costs is not counted"),
+        ({**NO_PRICE, "price_unknown": True}, "",
+         "ok has no price, on purpose (price_unknown): what it costs is not counted"),
+        ({"price_out": None}, "budget_usd = 5", f"fail {SET_PRICE}, or remove budget_usd, which cannot be kept so"),
         ({"price_in": 0, "price_out": 0}, "", "ok $0 in and $0 out per million tokens"),
     ],
 )  # fmt: skip
@@ -117,11 +111,14 @@ def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, k
 
 def test_judges_are_checked_like_models(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
-    rows = "".join(
-        f'[[{table}]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\nfamily = "f"\nprice_in = 1\nprice_out = 1\n'
-        for table, name in (("judges", "grader"), ("judges", "second"))
+    judges = (
+        model(name, family="f")
+        .replace("models", "judges")
+        .replace("'x'", repr(name))
+        .replace('"x"', repr(name))
+        for name in ("grader", "second")
     )
-    found = look(study_of(tmp_path, model("small") + rows))
+    found = look(study_of(tmp_path, model("small") + "".join(judges)))
     assert [each.subject for each in found if each.state == "fail"] == ["small", "grader", "second"]
 
 
@@ -158,45 +155,39 @@ def test_models_are_asked_at_the_same_time(tmp_path, asked):
     assert exit_code(found) == 0
 
 
+def learnt(study: Study, known: Capabilities) -> None:
+    capabilities.save(study.home, study.models[0].name, request_digest(study.models[0]), known)
+
+
 def test_offline_asks_nobody_and_shows_what_is_known(tmp_path, asked):
     asked(never)
     study = study_of(tmp_path, model("small"))
-    spec = study.models[0]
-    known = Capabilities(reasons=True, reasoning_tokens=2_000, refused=frozenset({"temperature", "stop"}))
-    capabilities.save(study.home, spec.name, request_digest(spec), known)
-    found = look(study, offline=True)
-    assert said_of(found, "small")[2:] == [
+    refused = frozenset({"temperature", "stop"})
+    learnt(study, Capabilities(reasons=True, reasoning_tokens=2_000, refused=refused))
+    assert said_of(look(study, offline=True), "small")[2:] == [
         "ok as it answers: room to think 15,360 tokens; reasons yes, up to 2,000 tokens so far; does not take stop, "
         "temperature"
     ]
 
 
 @pytest.mark.parametrize(
-    ("keys", "known", "words"),
-    [
-        ({"thinking_tokens": 100}, {"reasoning_tokens": 700}, "there is less room to think"),
-        ({}, {"reasoning_tokens": 800, "refused": frozenset({"thinking_room"})}, "there is less room to think"),
-    ],
+    ("keys", "known"),
+    [({"thinking_tokens": 100}, {"reasoning_tokens": 700}),
+     ({}, {"reasoning_tokens": 800, "refused": frozenset({"thinking_room"})})],
 )  # fmt: skip
-def test_too_little_room_for_what_was_thought_before_is_a_warning_with_the_key(tmp_path, keys, known, words):
+def test_too_little_room_for_what_was_thought_before_is_a_warning_with_the_key(tmp_path, keys, known):
     study = study_of(tmp_path, model("small", **keys))
-    spec = study.models[0]
-    capabilities.save(study.home, spec.name, request_digest(spec), Capabilities(reasons=True, **known))
-    assert said_of(look(study, offline=True), "small")[-1].startswith(f"warn {words}")
+    learnt(study, Capabilities(reasons=True, **known))
+    assert said_of(look(study, offline=True), "small")[-1].startswith("warn there is less room to think")
 
 
-@pytest.mark.parametrize(
-    "edited",
-    ['{"reasoning_tokens": "many"}', '{"reasons": 7}', "[1]", "{"],
-)
+@pytest.mark.parametrize("edited", ['{"reasoning_tokens": "many"}', '{"reasons": 7}', "[1]", "{"])
 def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     study = study_of(tmp_path, model("small"))
-    spec = study.models[0]
-    capabilities.save(study.home, spec.name, request_digest(spec), CHAT)
-    path = study.home.capabilities / f"{spec.name}.json"
-    text = path.read_text()
-    head = text[: text.index('"capabilities"')]
-    path.write_text(f'{head}"capabilities": {edited[:-1]}, "refused": [], "refused_modes": []}}}}')
+    learnt(study, CHAT)
+    path = study.home.capabilities / "small.json"
+    head, mark, _ = path.read_text().partition('"capabilities"')
+    path.write_text(f'{head}{mark}: {edited[:-1]}, "refused": [], "refused_modes": []}}}}')
     assert len(said_of(look(study, offline=True), "small")) == 2
 
 
@@ -247,34 +238,31 @@ def test_a_folder_without_a_model_is_one_line(tmp_path):
 
 def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path):
     study = study_of(tmp_path, model("small"))
-    spec = study.models[0]
-    capabilities.save(
-        study.home, spec.name, request_digest(spec), Capabilities(reasons=True, overbilled=99_000)
-    )
+    learnt(study, Capabilities(reasons=True, overbilled=99_000))
     found = look(study, offline=True)
-    line = (
-        "billed 99,000 tokens once, more than the request allowed, and is not asked again, because no budget holds "
+    assert said_of(found, "small")[-1] == (
+        "fail billed 99,000 tokens once, more than the request allowed, and is not asked again, because no budget holds "
         "then: raise thinking_tokens or max_tokens of its row, lower effort, or ask the provider directly"
     )
-    assert said_of(found, "small")[-1] == f"fail {line}"
     assert exit_code(found) == 5
 
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 SIMULATED = '[[models]]\nname = "m"\nprovider = "simulated"\n'
 #: What stands in the table of a benchmark → the words and the exit code of the one line about it.
+#: What is in the table of a benchmark → the words and the exit code of the one line about it.
+UNREADABLE = "nothere.toml cannot be read", 2
 BROKEN = {
-    ("metamedqa", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
+    ("metamedqa", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
     ("metamedqa", 'dataset = "sample"\nconditions = ["basline"]'): ('did you mean "baseline"?', 2),
     ("metamedqa", 'dataset = "custom"\nfolder = "nothere"'): ("nothere: no such folder", 3),
     ("questions", 'items = ["x.jsonl"]'): ("x.jsonl: cannot be read", 3),
     ("questions", "items = []"): ("names no questions", 3),
-    ("metacogbench", 'limit = 1\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-    ("medley", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-    ("selfknowledge", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-    ("selfknowledge", 'wording = "nothere.toml"'): ("nothere.toml cannot be read", 2),  # its data are not here
-    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-}  # fmt: skip
+    ("metacogbench", 'limit = 1\nwording = "nothere.toml"'): UNREADABLE,
+    ("medley", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
+    ("selfknowledge", 'wording = "nothere.toml"'): UNREADABLE,  # its data are not here
+    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
+}
 
 
 def tables(folder: Path, text: str) -> Study:

@@ -128,8 +128,7 @@ def test_no_option_ends_a_study_whatever_status_it_is_refused_with(tmp_path, opt
     assert model.refused_first < MOST_CALLS
     if named and status in (400, 422):
         assert model.refused <= 3
-        dropped = outcome.profile.dropped if outcome.profile else frozenset()
-        assert dropped == ({option} & SAMPLING)
+        assert outcome.profile.dropped == {option} & SAMPLING
 
 
 def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path):
@@ -142,17 +141,12 @@ def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path):
 
 
 def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp_path):
-    rules = [no(option, 400, named=True) for option in sorted(SAMPLING | DELIVERY | {"constraint"})]
-    model = Strict(*rules)
-    outcome = ask(tmp_path, model)
-    assert outcome.complete
-    assert model.refused_first < MOST_CALLS
+    model = Strict(*(no(option, 400, named=True) for option in sorted(SAMPLING | DELIVERY | {"constraint"})))
+    assert ask(tmp_path, model).complete and model.refused_first < MOST_CALLS
 
 
 @pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize(
-    "modes", [("text",), ("json_schema", "text"), ("json_schema", "choice", "logit_bias", "text")]
-)
+@pytest.mark.parametrize("modes", [("text",), ("json_schema", "choice", "logit_bias", "text")])
 @pytest.mark.parametrize(
     ("status", "code"),
     [(401, "invalid_api_key"), (404, "model_not_found"), (400, None), (403, None), (422, None)],
@@ -162,15 +156,14 @@ def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
 ):
     model = Strict(lambda request, known: refusal(status, "temperature" if named else None, code))
     outcome = ask(tmp_path, model, modes=modes)
-    assert f"HTTP {status}" in outcome.stopped
-    assert "\n" not in outcome.stopped
-    assert outcome.exit_code != 0
-    assert len(model.calls) <= MOST_CALLS
+    assert f"HTTP {status}" in outcome.stopped and "\n" not in outcome.stopped
+    assert outcome.exit_code != 0 and len(model.calls) <= MOST_CALLS
     barest = max(model.calls, key=lambda call: len(call[1].refused))
     bare, known = model.calls[1] if status in (401, 404) else barest
     sampling = bare.sampling
     assert (sampling.temperature, sampling.seed, sampling.top_logprobs) == (None, None, None)
     assert known.refused >= DELIVERY
+    assert model.known == NOTHING_KNOWN, "later calls are not worded by what was tried in vain"
 
 
 @pytest.mark.parametrize(
@@ -200,56 +193,48 @@ def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path):
     assert 'verbosity = "low"' in outcome.stopped
 
 
-def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path):
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        taken = known.limit_field == "max_completion_tokens"
-        return None if taken else refusal(400, "max_tokens", "unsupported_parameter")
+def renamed_limit(request: ChatRequest, known: Capabilities) -> Completion | None:
+    taken = known.limit_field == "max_completion_tokens"
+    return None if taken else refusal(400, "max_tokens", "unsupported_parameter")
 
-    model = Strict(rule)
-    outcome = ask(tmp_path, model)
-    assert outcome.profile == Profile("json_schema")
-    assert model.refused == 1
+
+def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path):
+    model = Strict(renamed_limit)
+    assert ask(tmp_path, model).profile == Profile("json_schema") and model.refused == 1
     found = kept(tmp_path)
-    assert found.limit_field == "max_completion_tokens"
-    assert not found.refused
+    assert found.limit_field == "max_completion_tokens" and not found.refused
 
 
 def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return None if "thinking_room" in known.refused else refusal(400, "max_tokens", "invalid_value")
 
-    model = Strict(rule)
-    assert ask(tmp_path, model).profile == Profile("json_schema")
+    assert ask(tmp_path, Strict(rule)).profile == Profile("json_schema")
     found = kept(tmp_path)
-    assert found is not None
-    assert found.limit_field is None
-    assert found.refused == {"ample_room", "thinking_room"}
+    assert (found.limit_field, found.refused) == (None, {"ample_room", "thinking_room"})
 
 
 def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path):
     rules = [no(option, 400, named=True) for option in ("temperature", "constraint", "stream")]
     ask(tmp_path, Strict(*rules), modes=("json_schema", "text"))
     found = kept(tmp_path)
-    assert found.refused >= {"temperature", "stream"}
+    assert found.refused >= {"temperature", "stream"} and found.reasons is False
     assert found.refused_modes == {"json_schema"}
-    assert found.reasons is False
-    again = Strict(*rules)
-    other = tmp_path / "other"
+    again, other = Strict(*rules), tmp_path / "other"
     (other / "home").mkdir(parents=True)
     capabilities.save(Home(other / "home"), "m", "now", found)
     outcome = ask(other, again, modes=("json_schema", "text"))
-    assert outcome.complete
-    assert again.refused == 0
-    assert outcome.profile.mode == "text"
+    assert outcome.complete and outcome.profile.mode == "text" and again.refused == 0
 
 
 def test_a_schema_that_is_too_hard_says_nothing_of_other_schemas(tmp_path):
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        return refusal(400, "response_format", "invalid_json_schema") if request.constraint else None
-
-    ask(tmp_path, Strict(rule), modes=("json_schema", "text"))
-    found = kept(tmp_path)
-    assert not found.refused_modes
+    hard = refusal(400, "response_format", "invalid_json_schema")
+    ask(
+        tmp_path,
+        Strict(lambda request, known: hard if request.constraint else None),
+        modes=("json_schema", "text"),
+    )
+    assert not kept(tmp_path).refused_modes
 
 
 def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path):
@@ -303,15 +288,11 @@ def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(t
         ([Completion(Status.OK, "a", usage=Usage(5, 500))], None, None),
         ([Completion(Status.OK, "a", usage=Usage(5, 500, 450))], True, 450),
         ([Completion(Status.TRUNCATED, "", usage=Usage(5, 64))], True, None),
-        (
-            [Completion(Status.OK, "a", usage=Usage(5, 3)), Completion(Status.OK, "a", reasoning_text="hm")],
-            True,
-            None,
-        ),
+        ([Completion(Status.OK, "a", usage=Usage(5, 3)), Completion(Status.OK, "a", reasoning_text="hm")], True, None),
         ([Completion(Status.OK, "a"), Completion(Status.OK, "a", usage=Usage(5, 90, 80))], True, 80),
         ([Completion(Status.FAILED, usage=Usage(5, 90, 80))], None, None),
     ],
-)
+)  # fmt: skip
 def test_whether_a_model_thinks_is_learnt_from_its_replies(replies, reasons, most):
     model = Strict()
     learnt = Learnt(model)
@@ -323,40 +304,22 @@ def test_whether_a_model_thinks_is_learnt_from_its_replies(replies, reasons, mos
 
 def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path):
     """The room to think is refused without a name: sampling options are tried first, and given back."""
-
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        return None if "ample_room" in known.refused else refusal(400)
-
-    outcome = ask(tmp_path, Strict(rule))
-    assert outcome.profile == Profile("json_schema")
+    model = Strict(lambda request, known: None if "ample_room" in known.refused else refusal(400))
+    assert ask(tmp_path, model).profile == Profile("json_schema")
     found = kept(tmp_path)
-    assert "ample_room" in found.refused
-    assert not found.refused & SAMPLING
+    assert "ample_room" in found.refused and not found.refused & SAMPLING
 
 
 def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_tried(tmp_path):
     """The first reply teaches whether the model thinks: that must not undo what is being tried."""
 
-    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        renamed = known.limit_field == "max_completion_tokens"
-        return None if renamed else refusal(400, "max_tokens", "unsupported_parameter")
-
     async def run(ask: Ask, mode: str) -> None:
         for step in ("first", "second", "third"):
             await ask(step, [Message("user", step)])
 
-    model = Strict(rule)
-    outcome = ask(tmp_path, model, modes=("text",), todo=[Task("a", "hash", "baseline", run)])
-    assert outcome.complete
-    assert model.refused == 1
-    assert len(model.calls) == 4
-    assert model.known.reasons is False
-
-
-def test_what_was_tried_in_vain_is_not_what_later_calls_are_worded_by(tmp_path):
-    model = Strict(lambda request, known: refusal(400))
-    assert ask(tmp_path, model).stopped is not None
-    assert model.known == NOTHING_KNOWN
+    model = Strict(renamed_limit)
+    assert ask(tmp_path, model, modes=("text",), todo=[Task("a", "hash", "baseline", run)]).complete
+    assert (model.refused, len(model.calls), model.known.reasons) == (1, 4, False)
 
 
 def test_a_call_that_was_never_sent_is_none_of_those_that_are_refused():

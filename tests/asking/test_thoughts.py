@@ -1,17 +1,22 @@
 """What a model thinks is kept and never used: it reaches no prompt, no reader and no score, in any benchmark, over HTTP."""
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
@@ -19,8 +24,8 @@ from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import read_partition
 from tests import homes
 from tests.asking_in_process import ask
+from tests.provider import UnknownQuestion
 from tests.simulated_server import ServerThread
-from tests.study_respondents import respondents
 
 pytestmark = pytest.mark.proof  # two studies of every benchmark, with their boards
 CANARY = "<b>tHoUgHt-cAnArY</b> Answer: Z, confidence 0.123"
@@ -42,16 +47,7 @@ limit = 2
 [benchmarks.selfknowledge]
 limit = 4
 """
-STUDY = f"""
-[study]
-name = "t"
-home = "home"
-seed = 3
-[[models]]
-name = "alpha"
-%s
-{SETTINGS}
-"""
+STUDY = f'[study]\nname = "t"\nhome = "home"\nseed = 3\n[[models]]\nname = "alpha"\n%s\n{SETTINGS}'
 OVER_HTTP = """provider = "openai"
 model = "{served}"
 base_url = "{url}/v1"
@@ -60,6 +56,40 @@ price_in = 2.0
 price_out = 8.0
 price_reasoning = 10.0
 """
+
+
+Respond = Callable[[ChatRequest], str | Completion]
+
+
+def respondents(study: Study) -> Mapping[str, Respond]:
+    """Return who answers under each name, whatever benchmark asks."""
+    simulated = [spec for spec in study.askable if spec.provider == "simulated"]
+    return {spec.name: _first_that_knows(list(_observers(study, spec))) for spec in simulated}
+
+
+def _observers(study: Study, spec: ModelSpec) -> Iterator[Any]:
+    measured = spec in study.models
+    for benchmark in enabled(study):
+        if measured:
+            with contextlib.suppress(SourceError):  # items that models must make first
+                yield benchmark.observer(spec.observer)
+    for benchmark in enabled(study):
+        judges = judging.wanted(benchmark)
+        if judges is not None and spec in (judges.judges(benchmark, spec) if measured else study.judges):
+            yield judges.respondent(benchmark, spec)
+        for role in (step.asks for step in benchmark.construction() if not measured):
+            if role is not None and role.respondent is not None:
+                yield role.respondent(benchmark, spec)
+
+
+def _first_that_knows(observers: Sequence[Any]) -> Respond:
+    def respond(request: ChatRequest) -> str | Completion:
+        for each in observers:
+            if each.knows(request):
+                return each(request)
+        raise UnknownQuestion("nobody of this study knows the question")
+
+    return respond
 
 
 @pytest.fixture(scope="module")

@@ -67,25 +67,16 @@ def ask(
 @pytest.mark.parametrize("known", [None, Profile("text")])
 @pytest.mark.parametrize(
     ("reply", "key"),
-    [
-        (EMPTY, "max_tokens"),
-        (FILTERED, "extra_body"),
-        (CUT, "thinking_tokens"),
-        (THOUGHT, "thinking_tokens"),
-        (THOUGHT_ALOUD, "max_tokens"),
-        (CUT_JSON, "max_tokens"),
-    ],
-)
+    [(EMPTY, "max_tokens"), (FILTERED, "extra_body"), (CUT, "thinking_tokens"), (THOUGHT, "thinking_tokens"),
+     (THOUGHT_ALOUD, "max_tokens"), (CUT_JSON, "max_tokens")],
+)  # fmt: skip
 def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_names_the_key(
     folder, reply, key, known
 ):
     outcome, model = ask(folder, lambda number, request: reply, known=known)
     assert len(model.calls) == FIVE
-    assert key in outcome.stopped
-    assert "--reask unusable" in outcome.stopped
-    assert "\n" not in outcome.stopped
-    assert outcome.exit_code != 0
-    assert not outcome.complete
+    assert key in outcome.stopped and "--reask unusable" in outcome.stopped and "\n" not in outcome.stopped
+    assert outcome.exit_code != 0 and not outcome.complete
     assert read_partition(folder).num_rows == FIVE  # paid for, so kept
 
 
@@ -123,14 +114,10 @@ def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable
         return EMPTY if int(request.messages[-1].content[:4]) % 4 >= 4 - bad_of_four else GOOD
 
     outcome, _ = ask(folder, say)
-    assert outcome.stopped is None
-    assert outcome.complete is complete
-    assert outcome.unusable == 50 * bad_of_four
-    if not complete:
-        assert "150 of 200 items have no usable answer" in outcome.missing
+    assert (outcome.stopped, outcome.complete, outcome.unusable) == (None, complete, 50 * bad_of_four)
+    assert complete or "150 of 200 items have no usable answer" in outcome.missing
     again, model = ask(folder, say)
-    assert len(model.calls) == 0
-    assert (again.unusable, again.complete) == (outcome.unusable, outcome.complete)
+    assert not model.calls and (again.unusable, again.complete) == (outcome.unusable, outcome.complete)
 
 
 @pytest.mark.parametrize("provider", ["simulated", "transformers"])
@@ -153,34 +140,22 @@ def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_s
     def odd(number: int, request: ChatRequest) -> Completion:
         return EMPTY if int(request.messages[-1].content[:4]) % 2 else GOOD
 
-    first, _ = ask(folder, odd, count=20)
-    assert first.unusable == 10
+    assert ask(folder, odd, count=20)[0].unusable == 10
     without, model = ask(folder, lambda number, request: GOOD, count=20)
     assert (len(model.calls), without.unusable) == (0, 10)
     outcome, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
-    assert len(model.calls) == 10
-    assert (outcome.unusable, outcome.complete) == (0, True)
+    assert (len(model.calls), outcome.unusable, outcome.complete) == (10, 0, True)
     rows = read_partition(folder, ["item_id", "text", "superseded"]).to_pylist()
     assert len(rows) == 30
-    assert {row["text"] for row in rows if row["superseded"]} == {""}
-    assert {row["text"] for row in rows if not row["superseded"]} == {"A"}
+    assert {(row["superseded"], row["text"]) for row in rows} == {(True, ""), (False, "A")}
     _, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
-    assert len(model.calls) == 0
+    assert not model.calls
 
 
 def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(folder):
-    kinds = [
-        GOOD,
-        CUT_TEXT,
-        replace(CUT_TEXT, reasoning_text="hm"),
-        replace(CUT_TEXT, usage=Usage(9, 64, 60)),
-        DECLINED,
-    ]
-
-    def say(number: int, request: ChatRequest) -> Completion:
-        return kinds[int(request.messages[-1].content[:4]) % len(kinds)]
-
-    ask(folder, say, count=10)
+    thought = replace(CUT_TEXT, reasoning_text="hm"), replace(CUT_TEXT, usage=Usage(9, 64, 60))
+    kinds = [GOOD, CUT_TEXT, *thought, DECLINED]
+    ask(folder, lambda _, request: kinds[int(request.messages[-1].content[:4]) % len(kinds)], count=10)
     _, model = ask(folder, lambda number, request: GOOD, count=10, again=True)
     assert len(model.calls) == 4
 

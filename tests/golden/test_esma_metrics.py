@@ -20,15 +20,7 @@ from tests.golden.agreed import GOLDEN, rows
 from tests.tables import every
 
 ESMA = GOLDEN / "esma"
-RATES = {
-    "accuracy": "accuracy",
-    "yes_ratio": "yes_ratio",
-    "yfr": "yfr",
-    "nfr": "nfr",
-    "raw_alignment": "raw_alignment",
-    "hit_rate": "hit_rate",
-    "false_alarm_rate": "false_alarm_rate",
-}
+RATES = ("accuracy", "yes_ratio", "yfr", "nfr", "raw_alignment", "hit_rate", "false_alarm_rate")
 
 
 def cases(name, wanted=lambda case: True):
@@ -65,29 +57,23 @@ def test_metrics(case):
     table = table_of(correct, yes)
     found = type2_dprime(*table)
     assert len(correct) == expected["n"]
-    for name, attribute in RATES.items():
-        close(float(getattr(found, attribute)[0]), expected[name], 1e-12)
+    for name in RATES:
+        close(float(getattr(found, name)[0]), expected[name], 1e-12)
     close(float(clipped_dprime(*table)[0]), expected["d_prime_clip"], 1e-9)
     close(float(type2_dprime(*table, "loglinear").d[0]), expected["d_prime_loglinear"], 1e-9)
     close(float(relative_information(*table)[0]), expected["rmi"], 1e-9)
     joint = expected["accuracy"] + expected["raw_alignment"]
     assert joint == pytest.approx(expected["mean_reward"]["joint"], abs=1e-12)
-    wrong_yes, right_no = (
-        (np.array(yes) == 1) & (np.array(correct) == 0),
-        (np.array(yes) == 0) & (np.array(correct) == 1),
-    )
-    for name, own, of in (("yes_failures_kept", wrong_yes, 1), ("no_failures_kept", right_no, 0)):
+    said, right = np.array(yes), np.array(correct)
+    for name, of in (("yes_failures_kept", 1), ("no_failures_kept", 0)):
         if expected[name] is not None:  # -100: the item is none that could fail
-            assert np.where(np.array(yes) == of, own, -100).tolist() == spread(expected[name])
+            assert np.where(said == of, right != of, -100).tolist() == spread(expected[name])
 
 
 @every("case", cases("metrics.jsonl", lambda case: "idk" in case))
 def test_abstentions(case):
-    idk, right, expected = (
-        np.array(spread(case["idk"])),
-        np.array(spread(case["idk_correct"])),
-        case["expected"],
-    )
+    idk, right = (np.array(spread(case[name])) for name in ("idk", "idk_correct"))
+    expected = case["expected"]
     table = table_of(right, 1 - idk)
     found = type2_dprime(*table)
     close(float(found.accuracy[0]), expected["idk_accuracy"], 1e-12)
@@ -126,11 +112,8 @@ def table(name):
 
 
 def printed_failures():
-    rows = [
-        row
-        for i in (1, 5)
-        for row in lines_of(shipped("data", "published", "selfknowledge", f"table_{i}.csv"))
-    ]
+    paths = (shipped("data", "published", "selfknowledge", f"table_{i}.csv") for i in (1, 5))
+    rows = [row for path in paths for row in lines_of(path)]
     suffix = {"original": "", "esma": " ESMA", "sft": " SFT(T5)"}
     return {row["model"] + suffix[row["variant"]]: row for row in rows}
 
@@ -146,14 +129,11 @@ def test_rows_with_failures_are_computed_again(row):
 
 @every("row", table("tables_implied_rates.csv"))
 def test_rates_behind_three_printed_numbers(row):
-    found = implied_rates(
-        float(row["d_prime"]), float(row["raw_alignment_pct"]) / 100, float(row["accuracy_pct"]) / 100
-    )
-    expected = [float(row[name]) for name in ("hit_rate", "false_alarm_rate", "yes_ratio")]
-    assert any(
-        [each.hit_rate, each.false_alarm_rate, each.yes_ratio] == pytest.approx(expected, abs=1.1e-3)
-        for each in found
-    )
+    given = {name: float(row[name]) for name in row if name not in ("row",) and row[name]}
+    found = implied_rates(given["d_prime"], given["raw_alignment_pct"] / 100, given["accuracy_pct"] / 100)
+    names = ("hit_rate", "false_alarm_rate", "yes_ratio")
+    expected = pytest.approx([given[name] for name in names], abs=1.1e-3)
+    assert any([getattr(each, name) for name in names] == expected for each in found)
 
 
 @every("name", ["figure2_auc", *(f"table{i}" for i in range(1, 8))])

@@ -105,7 +105,7 @@ def test_the_table_and_the_exact_observer_give_the_reference_roc():
 def test_scalars_of_the_ideal_observer_are_those_of_the_reference():
     for row in rows("mafc/ideal_observer.csv"):
         m, d = int(row["m"]), float(row["d"])
-        assert float(type1.accuracy(d, m)) == pytest.approx(float(row["accuracy"]), abs=1e-8)
-        assert float(table.table().auroc2(m, d)) == pytest.approx(float(row["auroc2_ideal"]), abs=1e-8)
-        found = float(table.table().meta_information(m, d))
-        assert found == pytest.approx(float(row["meta_i_ideal_bits"]), abs=1e-7)
+        found = type1.accuracy(d, m), table.table().auroc2(m, d), table.table().meta_information(m, d)
+        names = {"accuracy": 1e-8, "auroc2_ideal": 1e-8, "meta_i_ideal_bits": 1e-7}
+        for own, (name, tolerance) in zip(found, names.items(), strict=True):
+            assert float(own) == pytest.approx(float(row[name]), abs=tolerance)

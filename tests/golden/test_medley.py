@@ -208,39 +208,31 @@ def test_known_answers(scored):
 def test_all_rows_at_once_score_as_each_alone(scored):
     kept = [each for each in scored if each[0]["options"]["confidence_map"] == "reference"]
     rows, instances, alone = zip(*kept, strict=True)
-    together = score_triples(
-        instances,
-        [triple(row) for row in rows],
-        [row["judged"] for row in rows],
-        adversarial=[row["options"]["adversarial"] for row in rows],
-    )
+    adversarial = [row["options"]["adversarial"] for row in rows]
+    judged = [row["judged"] for row in rows]
+    together = score_triples(instances, [triple(row) for row in rows], judged, adversarial=adversarial)
     for name in ("mms", *MEASURES):
         expected = np.concatenate([scores[name] for scores in alone])
         np.testing.assert_allclose(together[name], expected, rtol=0, atol=CLOSE, err_msg=name)
 
 
 def of_kind(kind):
-    found = [row for row in cases("medley/statistics.jsonl") if row["kind"] == kind]
+    found = [{**row, "tags": ""} for row in cases("medley/statistics.jsonl") if row["kind"] == kind]
     if not found:
         pytest.skip(f"statistics.jsonl has no {kind}")
     return found
 
 
 def test_locations_of_instance_scores():
-    names = {
-        "mean": "mean",
-        "trimmed_mean_10": "trimmed_mean",
-        "median": "median",
-        "double_step": "double_step",
-    }
+    names = {"trimmed_mean_10": "trimmed_mean", **{name: name for name in ("mean", "median", "double_step")}}
     for row in of_kind("instance_score_vector"):
         for key, statistic in names.items():
-            near({**row, "tags": ""}, key, location([row["scores"]], statistic)[0], row[key])
+            near(row, key, location([row["scores"]], statistic)[0], row[key])
 
 
 def test_fleiss_kappa():
     for row in of_kind("fleiss_kappa"):
-        near({**row, "tags": ""}, "kappa", fleiss_kappa(row["matrix"]).value, row["kappa"])
+        near(row, "kappa", fleiss_kappa(row["matrix"]).value, row["kappa"])
 
 
 def test_guarded_spearman():
@@ -251,19 +243,12 @@ def test_guarded_spearman():
                 spearman_rows([row["x"]], [row["y"]])
             continue
         found = spearman_rows([row["x"]], [row["y"]])
-        near({**row, "tags": ""}, "rho", found.rho[0], row["rho"])
-        near({**row, "tags": ""}, "p", found.p[0], row["p"])
+        near(row, "rho", found.rho[0], row["rho"])
+        near(row, "p", found.p[0], row["p"])
 
 
 def test_calibration():
-    for row in of_kind("calibration"):
-        if not row["p"]:
-            continue
-        near(
-            {**row, "tags": ""},
-            "brier",
-            float(np.mean(np.subtract(row["p"], row["outcome"]) ** 2)),
-            row["brier"],
-        )
+    for row in (each for each in of_kind("calibration") if each["p"]):
+        near(row, "brier", float(np.mean(np.subtract(row["p"], row["outcome"]) ** 2)), row["brier"])
         for bins in (5, 10):
-            near({**row, "tags": ""}, "ece", ece(row["p"], row["outcome"], bins).value, row[f"ece_{bins}"])
+            near(row, "ece", ece(row["p"], row["outcome"], bins).value, row[f"ece_{bins}"])

@@ -29,13 +29,7 @@ from tests.golden.agreed import PUBLISHED, cases, need
 
 CLOSE = 1e-9
 SHINGLE = 8  # words in a row that would make a sentence a copy
-PARTS = {
-    "score": "total",
-    "diversity": "diversity",
-    "coverage": "coverage",
-    "family": "family",
-    "quality": "quality",
-}
+PARTS = {"score": "total", **{name: name for name in ("diversity", "coverage", "family", "quality")}}
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +59,9 @@ def test_label_consensus_is_that_of_the_package():
             label_median(row["analyst_labels"], row["claim_ids"]),
             row["adaptive_label_consensus"],
         )
-        assert found.method == expected["method"] and found.claim_details == expected["claim_details"], row[
-            "case"
-        ]
         numbers = {claim: PUBLISHED_VALUES[label] for claim, label in expected["claim_confidences"].items()}
-        assert found.claim_confidences == numbers, row["case"]
+        wanted = expected["method"], expected["claim_details"], numbers
+        assert (found.method, found.claim_details, found.claim_confidences) == wanted, row["case"]
 
 
 def test_panels_are_those_of_the_package():
@@ -78,10 +70,8 @@ def test_panels_are_those_of_the_package():
         found, expected = select(Pool(pool, row["verification"]), row["K"]), row["expected"]
         assert list(found.selected_models) == expected["selected_models"], row["case"]
         for name, part in PARTS.items():
-            assert getattr(found.scores, part) == pytest.approx(expected[name], abs=CLOSE), (
-                row["case"],
-                name,
-            )
+            close = pytest.approx(expected[name], abs=CLOSE)
+            assert getattr(found.scores, part) == close, (row["case"], name)
         for name in ("strong_wrong_included", "family_counts", "position_summary"):
             assert getattr(found, name) == expected[name], (row["case"], name)
 

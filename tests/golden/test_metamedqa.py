@@ -95,9 +95,8 @@ def row_layout(row):
 
 
 def built_of(parents, edits, fictional, quirks, order):
-    made = construction.items_of(
-        "published", parents, construction.EditTable(edits, quirks=quirks), fictional
-    )
+    table = construction.EditTable(edits, quirks=quirks)
+    made = construction.items_of("published", parents, table, fictional)
     place = {name: number for number, name in enumerate(order)}
     assert place.keys() == {item.item_id for item in made}
     return sorted(made, key=lambda item: place[item.item_id])
@@ -145,13 +144,10 @@ def test_a_pool_taken_from_the_published_file_is_the_reference_pool(published, f
 def test_the_listed_order_says_what_the_rows_are(published):
     listed = rows("metamedqa/published_order.csv")
     assert [int(row["published_position"]) for row in listed] == list(range(len(published)))
-    assert [(row["published_kind"], row["answer_idx"]) for row in listed] == [
-        (row.kind, row.answer_idx) for row in published
-    ]
-    assert all(
-        not row["source_index"] or row["item_id"].endswith(f"{int(row['source_index']):04d}")
-        for row in listed
-    )
+    kinds = [(row["published_kind"], row["answer_idx"]) for row in listed]
+    assert kinds == [(row.kind, row.answer_idx) for row in published]
+    numbered = [row for row in listed if row["source_index"]]
+    assert all(row["item_id"].endswith(f"{int(row['source_index']):04d}") for row in numbered)
 
 
 def test_the_quirk_cells_are_where_they_are_said_to_be(published):

@@ -78,17 +78,17 @@ def test_the_file_of_agreed_values_holds_analyses_and_a_regression():
 
 
 def test_anova_gives_the_agreed_values():
+    names = {
+        "ms_between": "ms_between",
+        "ms_error": "ms_error",
+        "df_between": "df_between",
+        "df_error": "df_error",
+    }
     for name in families():
-        case, result = vectors()[name], analysis(vectors()[name])
-        for ours, theirs in (
-            (result.ms_between, "ms_between"),
-            (result.ms_error, "ms_error"),
-            (result.df_between, "df_between"),
-            (result.df_error, "df_error"),
-            (result.f, "F"),
-            (result.p, "p"),
-        ):
-            assert ours == pytest.approx(case[theirs], rel=1e-6), (name, theirs)
+        case = vectors()[name]
+        result = analysis(case)
+        for ours, theirs in {**names, "f": "F", "p": "p"}.items():
+            assert getattr(result, ours) == pytest.approx(case[theirs], rel=1e-6), (name, theirs)
 
 
 def test_lsd_tukey_and_cohens_d_against_the_baseline_give_the_agreed_values():
@@ -102,26 +102,21 @@ def test_lsd_tukey_and_cohens_d_against_the_baseline_give_the_agreed_values():
         assert {row["identifier"] for row in case["versus_baseline"]} == set(labels) - {"baseline"}
         for row in case["versus_baseline"]:
             label = row["identifier"]
-            i = labels.index(label)
-            assert lsd[label].difference == pytest.approx(row["difference"], rel=1e-6)
-            assert lsd[label].statistic == pytest.approx(row["t"], rel=1e-6)
-            assert lsd[label].p == pytest.approx(row["p_lsd"], rel=1e-6)
-            assert tukey[label].statistic == pytest.approx(row["q"], rel=1e-6)
+            one, other = ((groups.n[g], groups.mean[g], groups.sd[g]) for g in (labels.index(label), base))
+            ours = [lsd[label].difference, lsd[label].statistic, lsd[label].p, tukey[label].statistic]
+            ours.append(cohen_d(*one, *other).value)
+            theirs = [row[name] for name in ("difference", "t", "p_lsd", "q", "cohen_d")]
+            assert ours == pytest.approx(theirs, rel=1e-6)
             # The agreed values bottom out near 1e-12, where the library they come from does.
             assert tukey[label].p == pytest.approx(row["p_tukey"], rel=1e-4, abs=1e-11)
-            one, other = ((groups.n[g], groups.mean[g], groups.sd[g]) for g in (i, base))
-            assert cohen_d(*one, *other).value == pytest.approx(row["cohen_d"], rel=1e-6)
 
 
 def test_regression_gives_the_agreed_values():
-    for name, case in vectors().items():
-        if not name.startswith("regression"):
-            continue
+    names = ("slope", "intercept", "r", "p", "slope_se")
+    for case in (each for name, each in vectors().items() if name.startswith("regression")):
         line = regression(case["x"], case["y"])
-        ours = (line.slope, line.intercept, line.r, line.p, line.slope_se)
-        assert ours == pytest.approx(
-            [case[k] for k in ("slope", "intercept", "r", "p", "slope_se")], rel=1e-6
-        )
+        ours = [getattr(line, name) for name in names]
+        assert ours == pytest.approx([case[name] for name in names], rel=1e-6)
         assert (line.slope_low, line.slope_high) == pytest.approx(case["slope_ci95"], rel=1e-6)
 
 
@@ -223,53 +218,39 @@ def check_truncated_d(row):
     return [plain, small], against(row["stated"], plain)[1]
 
 
-def check_small_p(row, p, limit):
-    return below(limit, p)
+def stated(*values):
+    return lambda row: against(row["stated"], *values)
 
 
 CHECKS = {
-    "SEM accuracy GPT-4o (n=1373)": lambda r: against(r["stated"], sem(1007, N)),
-    "SEM accuracy Qwen2-72B": lambda r: against(r["stated"], sem(883, N)),
-    "SEM accuracy Qwen2-7B": lambda r: against(r["stated"], sem(603, N)),
-    "SEM accuracy Yi-1.5-9B": lambda r: against(r["stated"], sem(406, N)),
-    "SEM missing recall GPT-4o (n=115)": lambda r: against(r["stated"], sem(53, N_MISSING)),
-    "SEM missing recall GPT-3.5 (n=115)": lambda r: against(r["stated"], sem(13, N_MISSING)),
+    "SEM accuracy GPT-4o (n=1373)": stated(sem(1007, N)),
+    "SEM accuracy Qwen2-72B": stated(sem(883, N)),
+    "SEM accuracy Qwen2-7B": stated(sem(603, N)),
+    "SEM accuracy Yi-1.5-9B": stated(sem(406, N)),
+    "SEM missing recall GPT-4o (n=115)": stated(sem(53, N_MISSING)),
+    "SEM missing recall GPT-3.5 (n=115)": stated(sem(13, N_MISSING)),
     "Cohen d accuracy Qwen2-72B vs 7B": check_truncated_d,
     "Cohen d missing recall GPT-4o vs GPT-3.5": check_hedges,
-    "low-confidence accuracy GPT-4o 16.7 +/- 32.7": lambda r: against(
-        r["stated"], percent(1, 6), half_width(1, 6)
-    ),
-    "E chosen 520 of 1373": lambda r: against(r["stated"], percent(520, N)),
-    "E chosen 295 of 1373": lambda r: against(r["stated"], percent(295, N)),
-    "unknown recall 3.7, 0.6, 1.2": lambda r: against(
-        r["stated"], *(percent(k, N_UNKNOWN) for k in (6, 1, 2))
-    ),
-    "Table 4 unknown recall 5.5": lambda r: against(r["stated"], percent(9, N_UNKNOWN)),
-    "Table 4 unknown recall 51.8": lambda r: against(r["stated"], percent(84, N_UNKNOWN)),
-    "Table 4 missing recall 43.4": lambda r: against(r["stated"], percent(50, N_MISSING)),
-    "Table 4 accuracy p for role-explicit-unknown": lambda r: against(
-        r["stated"], lsd("accuracy", "role-explicit-unknown")
-    ),
-    "Table 4 accuracy p for role-explicit-unknown-incomplete": lambda r: against(
-        r["stated"], lsd("accuracy", "role-explicit-unknown-incomplete")
-    ),
-    "Table 4 accuracy p for role-full": lambda r: against(r["stated"], lsd("accuracy", "role-full")),
-    "Table 4 unknown recall p for role-omniscient": lambda r: against(
-        r["stated"], lsd("unknown_recall", "role-omniscient")
-    ),
+    "low-confidence accuracy GPT-4o 16.7 +/- 32.7": stated(percent(1, 6), half_width(1, 6)),
+    "E chosen 520 of 1373": stated(percent(520, N)),
+    "E chosen 295 of 1373": stated(percent(295, N)),
+    "unknown recall 3.7, 0.6, 1.2": stated(*(percent(k, N_UNKNOWN) for k in (6, 1, 2))),
+    "Table 4 unknown recall 5.5": stated(percent(9, N_UNKNOWN)),
+    "Table 4 unknown recall 51.8": stated(percent(84, N_UNKNOWN)),
+    "Table 4 missing recall 43.4": stated(percent(50, N_MISSING)),
+    **{f"Table 4 accuracy p for {name}": stated(lsd("accuracy", name))
+       for name in ("role-explicit-unknown", "role-explicit-unknown-incomplete", "role-full")},
+    "Table 4 unknown recall p for role-omniscient": stated(lsd("unknown_recall", "role-omniscient")),
     "missing recall improvement role-full not significant p=0.07": check_missing_improvement,
-    "Pearson r 0.947, p<0.0001, n=10": lambda r: check_small_p(r, spearman_p(0.947, 10), 1e-4),
-    "slope 1.319 CI 1.136 to 1.502 at n=10": lambda r: check_slope(r, 1.319, 0.947, 10),
-    "Pearson r 0.574 p=0.051 n=12": lambda r: against(r["stated"], spearman_p(0.574, 12)),
-    "slope 0.05232 CI 0.0231 to 0.0815 p<0.001 at n=12": lambda r: check_slope(r, 0.05232, 0.574, 12),
+    "Pearson r 0.947, p<0.0001, n=10": lambda row: below(1e-4, spearman_p(0.947, 10)),
+    "slope 1.319 CI 1.136 to 1.502 at n=10": lambda row: check_slope(row, 1.319, 0.947, 10),
+    "Pearson r 0.574 p=0.051 n=12": stated(spearman_p(0.574, 12)),
+    "slope 0.05232 CI 0.0231 to 0.0815 p<0.001 at n=12": lambda row: check_slope(row, 0.05232, 0.574, 12),
     "Tukey GPT-4o vs Qwen2-72B p<0.0001": check_tukey_borderline,
-    "Tukey Qwen2-72B vs Qwen2-7B p<0.0001": lambda r: check_small_p(
-        r, tukey_of_two(N, 883 / N, 603 / N, 0.25), 1e-12
-    ),
-    "Tukey missing recall GPT-4o vs GPT-3.5 p<0.0001": lambda r: check_small_p(
-        r, tukey_of_two(N_MISSING, 53 / N_MISSING, 13 / N_MISSING, 0.17), 1e-4
-    ),
-}
+    "Tukey Qwen2-72B vs Qwen2-7B p<0.0001": lambda row: below(1e-12, tukey_of_two(N, 883 / N, 603 / N, 0.25)),
+    "Tukey missing recall GPT-4o vs GPT-3.5 p<0.0001": lambda row: below(
+        1e-4, tukey_of_two(N_MISSING, 53 / N_MISSING, 13 / N_MISSING, 0.17)),
+}  # fmt: skip
 
 
 def verdict_of(text):

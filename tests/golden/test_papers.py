@@ -9,11 +9,8 @@ from tests.golden.agreed import GOLDEN, need
 
 PAPERS = GOLDEN.parent / "papers"
 TEXTS = {
-    "metamedqa": "metamedqa",
-    "signaldetection": "signaldetection",
-    "medley": "medley",
-    "metacogbench": "metacogbench",
     "selfknowledge": "esma",
+    **{n: n for n in ("metamedqa", "signaldetection", "medley", "metacogbench")},
 }
 NUMBERED = re.compile(r"\b(Fig(?:ure)?|Table)s?\.?\s+(S?\d+)\b")
 

@@ -72,13 +72,9 @@ def test_differences_errors_and_z(shifts, expected, quantity):
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_both_intervals(shifts, expected, quantity):
+    names = ("low", "high", "low_adjusted", "high_adjusted")
     for row, family, i in listed(shifts, expected, quantity):
-        ours = (
-            family.test.low[i],
-            family.test.high[i],
-            family.test.low_adjusted[i],
-            family.test.high_adjusted[i],
-        )
+        ours = [getattr(family.test, name)[i] for name in names]
         agreed = [number(row[name]) for name in ("ci95_lo", "ci95_hi", "ci_bonf_lo", "ci_bonf_hi")]
         np.testing.assert_allclose(ours, agreed, rtol=1e-9, atol=2e-9, err_msg=str(row))
 

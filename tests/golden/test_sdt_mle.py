@@ -20,11 +20,9 @@ from metacog_pipeline.stats.metad import fit_metad
 from tests.golden.agreed import number, rows, vector
 
 ESTIMATES = {
-    "meta_d1": "meta_d1",
-    "meta_da": "meta_da",
     "m_ratio": "M_ratio",
     "m_diff": "M_diff",
-    "meta_c1": "meta_c1",
+    **{name: name for name in ("meta_d1", "meta_da", "meta_c1")},
 }
 
 
@@ -126,21 +124,13 @@ def report(pairs, name):
 
 
 def test_published_cells_have_the_listed_maximum():
-    def key(row):
-        return row["task"], row["model"]
-
-    pairs = cases("counts.csv", "expected_mle.csv", key)
-    assert pairs
-    assert report(pairs, key) == {}
+    pairs = cases("counts.csv", "expected_mle.csv", key := lambda row: (row["task"], row["model"]))
+    assert pairs and report(pairs, key) == {}
 
 
 def test_simulated_and_degenerate_cells_have_the_listed_maximum_or_status():
-    def key(row):
-        return row["id"]
-
-    pairs = cases("sim_counts.csv", "sim_expected_mle.csv", key)
-    assert pairs
-    assert report(pairs, lambda row: f"{row['id']} {row['kind']}") == {}
+    pairs = cases("sim_counts.csv", "sim_expected_mle.csv", lambda row: row["id"])
+    assert pairs and report(pairs, lambda row: f"{row['id']} {row['kind']}") == {}
 
 
 def test_few_listed_optima_lie_on_a_profile_without_a_peak():
