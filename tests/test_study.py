@@ -36,9 +36,13 @@ def refusal(folder: Path, text: str) -> str:
     with pytest.raises(StudyError) as caught:
         load_study(write(folder, text))
     message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith("study.toml") or "study.toml" in message
+    assert "\n" not in message and "study.toml" in message
     return message
+
+
+def refused(folder: Path, text: str, expected: list[str]) -> None:
+    message = refusal(folder, text)
+    assert [part for part in expected if part not in message] == [], message
 
 
 def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path):
@@ -59,41 +63,21 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
 @every(
     ("text", "expected"),
     [
-        (
-            BASE.replace('"simulated"', '"opnai"'),
-            ['models[0].provider = "opnai": must be "openai"', 'did you mean "openai"'],
-        ),
-        (BASE + "temprature = 1", ["models[0].temprature", 'did you mean "temperature"', "allowed:"]),
-        (
-            BASE + '[[models]]\nname = "Alpha"\nprovider = "replay"',
-            ["models[1].name", '"Alpha"', "lower-case letters"],
-        ),
         (BASE.replace('"alpha"', '"a/b"'), ["models[0].name", '"a/b"', "lower-case letters"]),
-        (BASE.replace('"alpha"', '"a|b"'), ["models[0].name", '"a|b"', "lower-case letters"]),
         (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "at most 64"]),
-        (
-            BASE + "[benchmarks.metamedqa]\nlimit = -3",
-            ["benchmarks.metamedqa.limit", "-3", "greater than or equal to 1"],
-        ),
-        (BASE + "[benchmarks.metamedqa]\nlimit = 0", ["benchmarks.metamedqa.limit"]),
+        (BASE + "[benchmarks.metamedqa]\nlimit = -3", ["benchmarks.metamedqa.limit", "-3", "greater than or equal to 1"]),
         ('[study]\nname = "x"', ["no model", "[[models]]"]),
         ('models = 3\n[study]\nname = "x"', ["no model"]),
-        (BASE + "[benchmarks.metamedq]", ["benchmarks.metamedq", 'did you mean "metamedqa"']),
-        (BASE.replace("runs", "rns"), ["study.rns", 'did you mean "runs"']),
         (BASE.replace("runs = 2", "runs = 0"), ["study.runs", "0"]),
         (BASE.replace("runs = 2", "budget_usd = -1"), ["study.budget_usd", "-1"]),
         (BASE.replace("runs = 2", "budget_usd = nan"), ["study.budget_usd"]),
         (BASE + "[benchmarks.metamedqa]\nenabled = false", ["none is named"]),
-        (BASE.replace('"simulated"', '"openai"'), ['"alpha"', "model is missing"]),
-        (OPENAI + 'base_url = "ftp://x"', ['"beta"', "base_url", "http"]),
-        (OPENAI + 'base_url = "https://user:pass@host/v1"', ['"beta"', "base_url", "api_key_env"]),
         (OPENAI + "extra_body = {messages = []}", ["extra_body.messages"]),
         (OPENAI + "extra_body = {a = nan}", ["extra_body", "finite"]),
         (OPENAI + "price_in = inf", ["models[1].price_in"]),
         (BASE + '[benchmarks.metamedqa]\ndataset = "custom"', ["folder"]),
         (BASE + "[benchmarks.metamedqa]\nconditions = []", ["conditions"]),
         (BASE + '[benchmarks.metamedqa]\nconditions = ["a", "a"]', ["conditions", "twice"]),
-        (BASE + "[models.observer]\naccuracy = 1.5", ["models[0].observer.accuracy", "1.5"]),
         ("x =", ["not a readable TOML"]),
         (BASE + 'name = "again"\nseed = 1', ["not a readable TOML", "line 9"]),
         ("a = " + "[" * 5000 + "]" * 5000, ["not a readable TOML", "nested too deeply"]),
@@ -115,18 +99,13 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
         (OPENAI + 'base_url = "http://[::1"', ['"beta"', "base_url"]),
         (OPENAI + 'base_url = "http://host:99999"', ['"beta"', "base_url"]),
         (OPENAI + 'base_url = "http://ho st/v1"', ['"beta"', "base_url"]),
-        (BASE + "[[models]]\nprovider = 'replay'", ["models[1].name", "missing"]),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_names_the_key_the_value_and_what_is_allowed(tmp_path, text, expected):
-    message = refusal(tmp_path, text)
-    for part in expected:
-        assert part in message
+    refused(tmp_path, text, expected)
 
 
-JUDGED = (
-    BASE
-    + """family = "house"
+JUDGED = f"""{BASE}family = "house"
 [benchmarks.medley]
 enabled = true
 judges = ["strict", "kind"]
@@ -141,23 +120,16 @@ provider = "anthropic"
 model = "k"
 family = "anthropic"
 """
-)
 
 
 ASKED = '[study]\nname = "n"\n[[models]]\nname = "m"\nprovider = "openai"\nprice_in = 1\nprice_out = 1\n'
 LOOSE = [
     *(f"[training]\n{key} = true" for key in ("sigma", "alpha", "held_out_share", "model", "rows")),
-    *(
-        f"{table}\n{key} = {value}"
-        for table, keys in {
-            "[training]": ("antithetic", "meta_chat"),
-            "[benchmarks.medley]": ("allow_incomplete", "enabled"),
-        }.items()
-        for key in keys
-        for value in ('"true"', "0", "1", '"no"')
-    ),
+    *(f"{key} = {value}" for key in ("[training]\nantithetic", "[training]\nmeta_chat",
+                                     "[benchmarks.medley]\nallow_incomplete", "[benchmarks.medley]\nenabled")
+      for value in ('"true"', "0", "1", '"no"')),
     *(f"[training]\nmodel = {value}" for value in ('""', '" "', '"a\\nb"', '"a\\u0000b"')),
-]
+]  # fmt: skip
 
 
 @every("text", LOOSE)
@@ -182,14 +154,10 @@ def test_judges_are_models_that_are_not_measured(tmp_path):
     assert [spec.name for spec in study.models] == ["alpha"]
     assert {spec.name: spec.family for spec in study.judges} == {"strict": "openai", "kind": "anthropic"}
     assert study.benchmarks["medley"].model_dump()["judges"] == ("strict", "kind")
-
-
-def test_a_judge_nobody_names_needs_no_family(tmp_path):
     spare = '[[judges]]\nname = "spare"\nprovider = "gemini"\nmodel = "g"\n'
-    assert len(load_study(write(tmp_path, JUDGED + spare)).judges) == 3
-
-
-def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path):
+    assert len(load_study(write(tmp_path, JUDGED + spare)).judges) == 3, (
+        "one no benchmark names needs no family"
+    )
     text = JUDGED.replace('"openai"\nmodel = "s"', '"simulated"').replace('family = "openai"', 'family = "x"')
     assert load_study(write(tmp_path, text)).judges[0].provider == "simulated"
 
@@ -204,39 +172,29 @@ def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path
         (JUDGED.replace('family = "house"\n', ""), ['models "alpha"', "family is missing"]),
         (JUDGED.replace('family = "openai"', 'family = "Open AI"'), ["judges[0].family", '"Open AI"']),
         (JUDGED.replace('name = "kind"', 'name = "strict"'), ['judges[1].name = "strict"', "repeats judges[0].name"]),
-        (JUDGED.replace('name = "kind"', 'name = "STRICT"'), ['judges[1].name = "STRICT"', "lower-case letters"]),
         (JUDGED.replace('name = "kind"', 'name = "alpha"'), ['judges[1].name = "alpha"', "repeats models[0].name"]),
-        (JUDGED.replace('name = "kind"', 'name = "a b"'), ["judges[1].name", '"a b"', "lower-case letters"]),
-        (JUDGED.replace('model = "s"', ""), ['judges[0] "strict"', "model is missing"]),
         (JUDGED.replace('model = "s"', 'model = "s"\nfamilly = "x"'), ["judges[0].familly", 'did you mean "family"']),
         (JUDGED.replace('"openai"\nmodel', '"replay"\nmodel'), ['judges[0] "strict"', "replay"]),
-        (
-            JUDGED.replace('"anthropic"\nmodel = "k"', '"openai"\nmodel = "s"'),
-            ['judges[1] "kind"', 'same model as judge "strict"'],
-        ),
+        (JUDGED.replace('"anthropic"\nmodel = "k"', '"openai"\nmodel = "s"'),
+         ['judges[1] "kind"', 'same model as judge "strict"']),
         (BASE + "judges = 3", ["models[0].judges", "unknown key"]),
         ("judges = 3\n" + BASE, ["judges"]),
         ("judges = [3]\n" + BASE, ["judges[0]"]),
         (BASE + "[judges]\nname = 'x'", ["judges"]),
-        (BASE + "[[judges]]\nprovider = 'simulated'", ["judges[0].name", "missing"]),
     ],
 )  # fmt: skip
 def test_a_mistake_about_judges_names_the_key_the_value_and_what_is_allowed(tmp_path, text, expected):
-    message = refusal(tmp_path, text)
-    for part in expected:
-        assert part in message
+    refused(tmp_path, text, expected)
 
 
-@pytest.mark.parametrize(
+@every(
     "key",
     ["sk-proj-very-secret", "Bearer abc.def", "sk_live_verysecret", "gsk_Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
      "AIzaSyD3x9kQ2mVh7ZpL0tR5wE8uYbN1cXaF4gJ6", "hf_AbCdEfGhIjKlMnOp", "a1B2c3D4e5F6g7H8i9J0k"],
 )  # fmt: skip
 def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path, key):
     message = refusal(tmp_path, OPENAI + f'api_key_env = "{key}"')
-    assert "api_key_env" in message
-    assert "NAME" in message
-    assert key not in message
+    assert "api_key_env" in message and "NAME" in message and key not in message
 
 
 @pytest.mark.parametrize(
@@ -265,33 +223,29 @@ def test_absurd_numbers_in_an_extra_body_only_cost_too_much(tmp_path, body):
     assert 1e5 < cost < float("inf")
 
 
-def test_a_missing_study_file_is_named(tmp_path):
+def test_a_missing_study_file_is_named_and_an_unknown_model_is_answered_with_those_there_are(tmp_path):
     with pytest.raises(StudyError, match=r"nowhere\.toml: no such study file"):
         load_study(tmp_path / "nowhere.toml")
+    with pytest.raises(StudyError, match=r'no model "alhpa" \(did you mean "alpha"\?\)'):
+        load_study(write(tmp_path, BASE)).model("alhpa")
 
 
-@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"\x00", b"[study]\nname='\x01'"])
-def test_a_file_that_is_not_text_is_refused_in_one_line(tmp_path, raw):
-    path = tmp_path / "study.toml"
-    path.write_bytes(raw)
+@every("raw", [b"\xff\xfe\x00", b"\x00", b"[study]\nname='\x01'", None])
+def test_a_file_that_is_not_text_or_a_folder_is_refused_in_one_line(tmp_path, raw):
+    path = tmp_path if raw is None else tmp_path / "study.toml"
+    if raw is not None:
+        path.write_bytes(raw)
     with pytest.raises(StudyError) as caught:
         load_study(path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_instead_of_a_file_is_refused(tmp_path):
-    with pytest.raises(StudyError):
-        load_study(tmp_path)
-
-
-def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path):
+@every("home", ["taken", "taken/deeper"])
+def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path, home):
     (tmp_path / "taken").write_text("a file")
-    study = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken"')))
+    study = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{home}"')))
     with pytest.raises(StudyError, match="is a file, not a folder"):
         study.prepare()
-    below = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken/deeper"')))
-    with pytest.raises(StudyError, match="is a file, not a folder"):
-        below.prepare()
 
 
 @pytest.mark.parametrize("odd", ["a*b", "what?", "a,b", "100%", "model=x"])
@@ -302,12 +256,11 @@ def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(
     assert not (tmp_path / odd).exists()
 
 
-@pytest.mark.parametrize("fine", ["a b", "ünï 漢字", "[a-z] {b}", "it's", "#1 & more"])
+@every("fine", ["a b", "ünï 漢字", "[a-z] {b}", "it's", "#1 & more"])
 def test_a_home_may_have_any_other_name(tmp_path, fine):
     loaded = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{fine}"')))
     loaded.prepare()
-    home = loaded.home
-    assert home.transcripts.is_dir()
+    assert loaded.home.transcripts.is_dir()
 
 
 def test_a_home_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
@@ -332,12 +285,6 @@ def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path):
     settings_file = (home.dagster / "dagster.yaml").read_text()
     for setting in ("run_monitoring", "free_slots_after_run_end_seconds", "run_retries", "enabled: false"):
         assert setting in settings_file
-
-
-def test_an_unknown_model_is_answered_with_those_there_are(tmp_path):
-    study = load_study(write(tmp_path, BASE))
-    with pytest.raises(StudyError, match=r'no model "alhpa" \(did you mean "alpha"\?\)'):
-        study.model("alhpa")
 
 
 @settings(max_examples=150, deadline=None)
