@@ -24,7 +24,7 @@ from metacog_pipeline.cli import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from tests.draws import few_draws
 from tests.folders import in_memory
-from tests.forked import Loaded
+from tests.forked import FEW_DRAWS, Loaded
 from tests.partitions import folder
 from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
@@ -77,9 +77,10 @@ def authorities_are_read_once():
 
 @pytest.fixture(scope="module")
 def few_resamples():
-    """Have every resampling draw few times while a module's tests run that do not hang on how many there are."""
+    """Have every resampling draw few times, in runs too, while a module's tests run that do not hang on how many."""
     with pytest.MonkeyPatch.context() as patch:
         few_draws(patch)
+        patch.setenv(FEW_DRAWS, "1")
         yield
 
 
