@@ -108,11 +108,8 @@ class Loaded:
 
     def python(self, *arguments: str | Path, **env: str) -> Forked:
         """Fork a Python with these arguments (``-c CODE``, ``-m MODULE`` or a file) and return it at once."""
-        with (
-            Path(os.devnull).open() as nothing,
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
-        ):
+        nothing, kept = Path(os.devnull).open(), tempfile.TemporaryFile  # noqa: SIM115
+        with nothing, kept() as out, kept() as err:
             files = [each.fileno() for each in (nothing, out, err)]
             made = self.writing(files, *arguments, **env)
             made.said = [os.dup(file) for file in files[1:]]
@@ -160,15 +157,9 @@ def _serve(asking: socket.socket, home: Path) -> None:
             gc.unfreeze()  # DuckDB calls leaked what the collector does not see at the end
             return
         asked = json.loads(message)
-        if (
-            FEW_DRAWS in asked["env"]
-        ):  # such a run asks all benchmarks: loaded here, for the next one and its workers too
+        if FEW_DRAWS in asked["env"]:  # `few_draws` loads all benchmarks: here, for the next run too
             registry = importlib.import_module("metacog_pipeline.registry")
-            for name in (
-                "draws",
-                "pytest",
-                *(type(registry.load(each)).__module__ for each in registry.names()),
-            ):
+            for name in ("draws", "pytest", *(registry.load(each).__module__ for each in registry.names())):
                 importlib.import_module(name)
         child = os.fork()
         if child == 0:

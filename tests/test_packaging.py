@@ -98,13 +98,9 @@ def installed(wheel, empty):
     made = call([sys.executable, "-m", "venv", "--without-pip", environment], wheel.parent, 60)
     assert made.returncode == 0, made.stderr
     python = environment / "bin" / "python"
+    command = [uv, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt", wheel]
     try:
-        done = call(
-            [uv, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt", wheel],
-            wheel.parent,
-            240,
-            UV_HTTP_TIMEOUT="20",
-        )
+        done = call(command, wheel.parent, 240, UV_HTTP_TIMEOUT="20")
     except subprocess.TimeoutExpired:
         pytest.skip("installing took over 240 s: the package index is too slow from here")
     if done.returncode and UNREACHABLE.search(done.stderr):
@@ -135,13 +131,10 @@ def lend_compiled(ours: Path, theirs: Path) -> None:
 def test_the_wheel_carries_data_and_sql(wheel):
     carried = set(zipfile.ZipFile(wheel).namelist())
     for folder in ("data", "dbt_like_sql"):
-        files = subprocess.run(
-            ["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        command = ["git", "ls-files", folder]
+        files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         names = files.stdout.split() or [str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*.*")]
-        assert names
-        missing = {f"metacog_pipeline/_shipped/{name}" for name in names} - carried
-        assert not missing
+        assert names and not {f"metacog_pipeline/_shipped/{name}" for name in names} - carried
     assert {f"metacog_assets/{name}" for name in ("definitions.py", "__main__.py", "py.typed")} <= carried
     assert "metacog_pipeline/cli/__init__.py" in carried
     assert not [name for name in carried if "CHANGELOG" in name]
@@ -154,29 +147,20 @@ def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel, tmp_path):
     for engine in ("dagster_celery", "dagster_postgres"):
         pytest.importorskip(engine)
     zipfile.ZipFile(wheel).extractall(tmp_path / "root")
-    shown = call(
-        [sys.executable, "-m", "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
-        tmp_path,
-        120,
-        PYTHONPATH=str(tmp_path / "root"),
-        METACOG_STUDY=str(ROOT / "deploy" / "study.toml"),
-        METACOG_POSTGRES="postgresql+psycopg2://nobody@127.0.0.1:1/none",
-        METACOG_REDIS="redis://127.0.0.1:1/0",
-    )
+    study = {"PYTHONPATH": str(tmp_path / "root"), "METACOG_STUDY": str(ROOT / "deploy" / "study.toml")}
+    study["METACOG_POSTGRES"] = "postgresql+psycopg2://nobody@127.0.0.1:1/none"
+    command = [sys.executable, "-m", "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"]
+    shown = call(command, tmp_path, 120, METACOG_REDIS="redis://127.0.0.1:1/0", **study)
     assert shown.returncode == 0, shown.stdout + shown.stderr
 
 
-def test_the_packages_import_and_come_from_the_wheel(installed, tmp_path):
+def test_the_packages_import_come_from_the_wheel_and_the_command_says_what_it_can_do(installed, tmp_path):
     code = "import metacog_pipeline, metacog_assets; print(metacog_pipeline.__file__)"
     found = call([installed / "python", "-c", code], tmp_path, 60)
     assert found.returncode == 0, found.stderr
     assert Path(found.stdout.strip()).is_relative_to(installed.parent)
-
-
-def test_the_command_says_what_it_can_do(installed, tmp_path):
     shown = call([installed / "metacog", "--help"], tmp_path, 60)
-    assert shown.returncode == 0, shown.stderr
-    assert "Exit codes" in shown.stdout
+    assert shown.returncode == 0 and "Exit codes" in shown.stdout, shown.stderr
 
 
 def with_a_package_of_the_same_folder_name(folder: Path) -> None:

@@ -70,9 +70,7 @@ def test_without_an_invoice_it_prints_what_each_model_has_cost(metacog, spent):
 
 
 def test_an_invoice_that_cannot_be_read_is_one_line(metacog, spent, file):
-    metacog("status", spent, "--invoice", file("i.csv", "a,b\n1,2\n")).refused_in_one_line(
-        "no column 'date'", "rename"
-    )
-    metacog("status", spent, "--invoice", spent.parent / "none.csv").refused_in_one_line(
-        "none.csv", "cannot be read"
-    )
+    wrong = metacog("status", spent, "--invoice", file("i.csv", "a,b\n1,2\n"))
+    wrong.refused_in_one_line("no column 'date'", "rename")
+    gone = metacog("status", spent, "--invoice", spent.parent / "none.csv")
+    gone.refused_in_one_line("none.csv", "cannot be read")

@@ -42,36 +42,29 @@ def test_each_way_to_name_a_model_is_a_row_that_loads(metacog, tmp_path, model, 
 
 
 def test_a_server_of_ones_own_has_no_price_beside_models_that_are_billed(metacog, tmp_path):
-    models = ("--model", "openai:a", "--model", "openai:b@http://127.0.0.1:8000/v1")
-    assert (
-        metacog("init", tmp_path / "s.toml", *models, "--benchmark", "questions", "--price", "2", "9").code
-        == 0
-    )
-    study = load_study(tmp_path / "s.toml")
-    assert [spec.price_out for spec in study.models] == [9, 0]
-    assert 'items = "sample"' in (tmp_path / "s.toml").read_text()
-
-
-def test_each_billed_model_has_its_own_price_and_key(metacog, tmp_path):
     path = tmp_path / "s.toml"
     models = (
         "--model",
         "openai:a",
         "--model",
-        "simulated",
-        "--model",
-        "anthropic:b",
+        "openai:b@http://127.0.0.1:8000/v1",
         "--benchmark",
-        "metamedqa",
+        "questions",
     )
-    prices = ("--price", "1", "2", "--price", "3", "15")
+    assert metacog("init", path, *models, "--price", "2", "9").code == 0
+    assert [spec.price_out for spec in load_study(path).models] == [9, 0]
+    assert 'items = "sample"' in path.read_text()
+
+
+def test_each_billed_model_has_its_own_price_and_key(metacog, tmp_path):
+    path = tmp_path / "s.toml"
+    named = (word for name in ("openai:a", "simulated", "anthropic:b") for word in ("--model", name))
+    models, prices = [*named, "--benchmark", "metamedqa"], ["--price", "1", "2", "--price", "3", "15"]
     metacog("init", path, *models, "--price", "1", "2").refused_in_one_line("--price", "1 times", "a, b")
     metacog("init", path, *models, *prices, "--key", "ONE").refused_in_one_line("--key", "2 billed models")
     assert metacog("init", path, *models, *prices, "--key", "ONE", "--key", "TWO").code == 0
-    found = load_study(path).models
-    assert [(each.name, each.price_out, each.api_key_env) for each in found] == [
-        ("a", 2, "ONE"), ("simulated", None, None), ("b", 15, "TWO"),
-    ]  # fmt: skip
+    found = [(each.name, each.price_out, each.api_key_env) for each in load_study(path).models]
+    assert found == [("a", 2, "ONE"), ("simulated", None, None), ("b", 15, "TWO")]
 
 
 def test_a_file_with_billed_models_passes_the_doctor_when_its_keys_are_set(metacog, tmp_path, monkeypatch):
@@ -84,20 +77,8 @@ def test_a_file_with_billed_models_passes_the_doctor_when_its_keys_are_set(metac
 
 
 def test_on_a_terminal_what_is_not_given_is_asked_until_it_can_be_read(metacog, tmp_path, monkeypatch):
-    typed = iter(
-        [
-            "opnai:gpt",
-            "openai:gpt-4.1",
-            "medly",
-            "metamedqa, selfknowledge",
-            "cheap",
-            "2.5",
-            "10",
-            "MY_KEY",
-            "1e300",
-            "7.5",
-        ]
-    )
+    words = "opnai:gpt|openai:gpt-4.1|medly|metamedqa, selfknowledge|cheap|2.5|10|MY_KEY|1e300|7.5"
+    typed = iter(words.split("|"))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(typed))
     path = tmp_path / "mine.toml"
@@ -105,9 +86,8 @@ def test_on_a_terminal_what_is_not_given_is_asked_until_it_can_be_read(metacog, 
     assert result.code == 0 and next(typed, None) is None
     assert 'did you mean "openai"' in result.out + result.err
     study = load_study(path)
-    assert study.enabled == ("metamedqa", "selfknowledge")
+    assert study.enabled == ("metamedqa", "selfknowledge") and study.models[0].api_key_env == "MY_KEY"
     assert (study.models[0].price_in, study.models[0].price_out, study.study.budget_usd) == (2.5, 10.0, 7.5)
-    assert study.models[0].api_key_env == "MY_KEY"
 
 
 @pytest.mark.parametrize(
@@ -136,31 +116,18 @@ def test_models_are_told_apart_by_blanks_and_commas(metacog, tmp_path, monkeypat
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     assert metacog("init", tmp_path / "s.toml").code == 0
-    assert [(each.name, each.model) for each in load_study(tmp_path / "s.toml").models] == [
-        ("a", "a"),
-        ("simulated", ""),
-    ]
+    found = [(each.name, each.model) for each in load_study(tmp_path / "s.toml").models]
+    assert found == [("a", "a"), ("simulated", "")]
 
 
 def test_models_whose_names_are_written_alike_have_names_of_their_own(metacog, tmp_path):
-    models = [
-        "openai:模型",
-        "openai:語言",
-        "openai:org/語言",
-        "openai:" + "x" * 90,
-        "openai:" + "x" * 91,
-        "openai:a, simulated",
-    ]
+    models = ["模型", "語言", "org/語言", "x" * 90, "x" * 91]
     path = tmp_path / "s.toml"
-    options = [each for said in models for each in ("--model", said)]
-    prices = ["--price", "1", "2"] * len(models)
+    options = [word for name in (*models, "a, simulated") for word in ("--model", f"openai:{name}")]
+    prices = ["--price", "1", "2"] * (len(models) + 1)
     assert metacog("init", path, *options, "--benchmark", "medley", *prices).code == 0
     study = load_study(path)
-    assert [each.model for each in study.models] == [
-        *(each.removeprefix("openai:") for each in models[:-1]),
-        "a",
-        "",
-    ]
+    assert [each.model for each in study.models] == [*models, "a", ""]
     assert [each.name for each in study.models][:3] == ["openai", "openai-2", "openai-3"]
 
 

@@ -41,9 +41,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("doctor study.toml --kept", {"records", "damage", "ledger_usd", "tables"}),
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
-BY_HAND = {
-    *("demo", "run", "ui", "serve", "train"),
-}
+BY_HAND = {"demo", "run", "ui", "serve", "train"}
 
 
 @pytest.fixture(scope="module")

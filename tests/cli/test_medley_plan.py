@@ -23,10 +23,8 @@ def write(folder: Path, stranger: Mapping[str, Any]) -> Path:
         {"name": "one", "provider": "simulated", "family": "a"},
         {"name": "two", "provider": "simulated", "family": "b", "observer": {"character": "crowd-follower"}},
     )
-    judges = (
-        {"name": "kin", "provider": "simulated", "family": "a"},
-        {"name": "stranger", "family": "c", **stranger},
-    )
+    kin = {"name": "kin", "provider": "simulated", "family": "a"}
+    judges = kin, {"name": "stranger", "family": "c", **stranger}
     sample = {
         "dataset": "sample",
         "limit": 4,

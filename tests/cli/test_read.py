@@ -41,18 +41,12 @@ def test_a_reply_is_read_without_a_study(tmp_path):
 
 def test_a_task_of_metacog_bench_may_come_with_its_own_key(tmp_path):
     own = {"kind": "choice", "options": ["9", "15", "17"], "answer": "C"}
+    prime = {"question": "Is 91 prime?", "kind": "yesno", "answer": "no"}
     story = {"tier": "3", "answer": {"total": 15, "tree": True}}
     path = written(
         tmp_path / "r.jsonl",
         {"id": 1, "tier": "1a", **own, "response": "ANSWER: C\nBET: 95"},
-        {
-            "id": 2,
-            "tier": "1a",
-            "question": "Is 91 prime?",
-            "kind": "yesno",
-            "answer": "no",
-            "response": "No.\nBET: 120",
-        },
+        {"id": 2, "tier": "1a", **prime, "response": "No.\nBET: 120"},
         {"id": 3, **story, "response": '{"total": "15", "tree": NaN}'},
         {"id": 4, "item_id": "eco.nodes.a", "response": "However, check first."},
         {"id": 5, "item_id": "eco.nodes.a", "responses": {"answer": "Eight.", "probe": "A or B"}},
@@ -66,17 +60,13 @@ def test_a_task_of_metacog_bench_may_come_with_its_own_key(tmp_path):
 
 
 def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(tmp_path):
+    fact, said = {"item_id": "geography-001"}, {"direct": "Sydney", "meta": "Yes"}
     path = written(
         tmp_path / "r.jsonl",
-        {"id": 1, "item_id": "geography-001", "response": "Canberra, ACT"},
-        {"id": 2, "item_id": "geography-001", "language": "zh", "response": "抱歉，我不清楚。"},
+        {"id": 1, **fact, "response": "Canberra, ACT"},
+        {"id": 2, **fact, "language": "zh", "response": "抱歉，我不清楚。"},
         {"id": 3, "question": "Where is Persepolis?", "answers": ["Iran"], "response": "Iranian"},
-        {
-            "id": 4,
-            "item_id": "geography-001",
-            "responses": {"direct": "Sydney", "meta": "Yes"},
-            "language": "en",
-        },
+        {"id": 4, **fact, "responses": said, "language": "en"},
     )
     found, result = asked("selfknowledge", path)
     assert result.exit_code == 0
@@ -109,21 +99,16 @@ def test_a_bad_line_is_one_line_and_the_others_are_read(line, said, tmp_path):
 
 
 def test_a_bad_row_of_the_one_reader_is_one_line_too(tmp_path):
-    rows = (
-        {"id": 1, "answers": ["Lima"], "responses": {"turn": "x"}},
-        {"id": 2, "answers": ["Lima"], "response": "Lima"},
-    )
+    row = {"answers": ["Lima"]}
+    rows = {"id": 1, "responses": {"turn": "x"}} | row, {"id": 2, "response": "Lima"} | row
     found, result = asked("selfknowledge", written(tmp_path / "r.jsonl", *rows))
     assert [each["id"] for each in found] == [2] and "no step 'turn'" in result.stderr
     assert getattr(result.exception, "exit_code", None) == 8
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path):
+def test_a_file_or_a_benchmark_that_is_not_there_is_one_line(tmp_path):
     _, result = asked("metacogbench", tmp_path / "none.jsonl")
     assert result.exit_code == 2 and "No such file" in result.stderr
-
-
-def test_a_benchmark_that_is_not_there_is_one_line(tmp_path):
     _, result = asked("metacogbenc", written(tmp_path / "r.jsonl", {}))
     assert result.exit_code == 2 and "no benchmark" in result.stderr
 

@@ -10,18 +10,8 @@ import pytest
 from metacog_pipeline.cli import running
 from metacog_pipeline.study import load_study
 
-NAMES = [
-    "assets",
-    "metacog_assets",
-    "metacog_pipeline",
-    "dagster",
-    "polars",
-    "duckdb",
-    "data",
-    "json",
-    "random",
-    "types",
-]
+OURS = ("assets", "metacog_assets", "metacog_pipeline", "data")
+NAMES = (*OURS, "dagster", "polars", "duckdb", "json", "random", "types")
 
 
 def test_a_run_imports_nothing_from_the_folder_it_is_started_in(study, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from importlib import import_module
 
 import click
 import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner
 
 from metacog_pipeline import registry
@@ -18,18 +19,30 @@ from tests.logs.conftest import FIXTURES
 from tests.studies import write_study
 from tests.tables import every
 
-HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
-
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_and_version_import_nothing_heavy(argument):
-    code = (
-        "import sys\nfrom metacog_pipeline.cli import main\n"
-        f"try:\n    main([{argument!r}])\nexcept SystemExit:\n    pass\n"
-        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    loaded = loaded_by(
+        f"from metacog_pipeline.cli import main\ntry:\n    main([{argument!r}])\nexcept SystemExit:\n    pass"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines()[-1] == "LOADED []", done.stdout + done.stderr
+    assert not {"duckdb", "pydantic", *TOO_MUCH} & set(loaded)
+    assert not [name for name in loaded if name.startswith("metacog_pipeline.benchmarks.")]
+
+
+@every(
+    ("typed", "found"),
+    [
+        ("metacog s", ["status", "show", "sql", "serve"]),
+        ("metacog board --format j", ["json"]),
+        ("metacog exp", ["export"]),  # explain and explore were removed
+    ],
+)
+def test_commands_options_and_choices_are_completed(typed, found):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMP_WORDS", typed)
+        patch.setenv("COMP_CWORD", str(len(typed.split(" ")) - 1))
+        told = BashComplete(cli, {}, "metacog", "_METACOG_COMPLETE").complete()
+    assert [line.partition(",")[2] for line in told.splitlines()] == found
 
 
 @every("name", sorted(COMMANDS))

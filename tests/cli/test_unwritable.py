@@ -18,14 +18,9 @@ FULL = Path("/dev/full")
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 def test_an_output_that_takes_nothing_is_one_line():
     with FULL.open("w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "metacog_pipeline", "fit", "--help"],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
-    assert ended.returncode == 1
-    assert (
-        ended.stderr == "metacog: standard output: No space left on device; free space, or check the path\n"
-    )
+        ended = subprocess.run(HELP, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "metacog: standard output: No space left on device; free space, or check the path\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
 
 
 def test_who_stops_reading_ends_a_command_without_a_fault():
@@ -48,10 +43,9 @@ def test_a_model_name_may_hold_an_at_sign(said):
 
 
 def test_next_commands_can_be_pasted(metacog, tmp_path):
-    ended = metacog(
-        "init", tmp_path / "my study (2).toml", "--model", "simulated", "--benchmark", "metamedqa"
-    )
-    assert f"metacog doctor '{tmp_path / 'my study (2).toml'}'" in ended.err
+    path = tmp_path / "my study (2).toml"
+    ended = metacog("init", path, "--model", "simulated", "--benchmark", "metamedqa")
+    assert f"metacog doctor '{path}'" in ended.err
 
 
 def test_a_bundle_is_a_zip_archive(metacog, study, tmp_path):
