@@ -22,27 +22,16 @@ import httpx
 
 import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not in every child)
 from metacog_pipeline.asking.session import Partition, query_partition
-from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch import backends, queue, records
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
+from tests.asking.scripted import two_steps
 
 INCOMPLETE, REFUSED = 3, 4
 queue.SETTLING_S = 0.4
 PAUSE_S = 0.05
-
-
-def two_steps(name: str) -> Task:
-    """Return a task whose second question quotes the first answer."""
-
-    async def run(ask: Ask, mode: str) -> None:
-        first = await ask("first", [Message("user", f"first {name}")])
-        await ask("second", [Message("user", f"second after {first.text}")])
-
-    return Task(name, "hash", "baseline", run)
 
 
 def die_at(step: int) -> None:

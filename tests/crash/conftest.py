@@ -169,7 +169,7 @@ def make_study(tmp_path, provider):
         name: str,
         *,
         limit: int | None = None,
-        conditions: tuple[str, ...] = ("baseline",),
+        conditions: Any = ("baseline",),
         budget_usd: float | None = None,
         **model: Any,
     ) -> Path:

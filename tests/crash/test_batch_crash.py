@@ -17,7 +17,7 @@ from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
-from tests.crash.batch_victim import two_steps
+from tests.asking.scripted import two_steps
 from tests.partitions import only_folder
 from tests.simulated_server import ServerThread
 from tests.studies import write_study
@@ -41,11 +41,12 @@ class Victim:
     """The process of ``batch_victim.py``."""
 
     def __init__(self) -> None:
-        script = Path(__file__).with_name("batch_victim.py")
-        root = Path(__file__).resolve().parents[2]
-        self._process = subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
+        command, root = (
+            [sys.executable, "-m", "tests.crash.batch_victim"],
+            Path(__file__).resolve().parents[2],
         )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": root}
+        self._process: subprocess.Popen[str] = subprocess.Popen(command, **pipes)
 
     def run(self, study: Path, die_at: int | None) -> tuple[int, list[str]]:
         """Run one session; return its exit code and the errors it told."""

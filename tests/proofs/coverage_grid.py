@@ -133,19 +133,14 @@ def answers(patterns: Patterns, says: np.ndarray, model: str) -> pl.DataFrame:
     item, cells = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
     items = [f"i{place}" for place in item]
     named = {"benchmark": "b", "dataset": "d", "condition": "c", "model": model, "source": "simulated"}
-    frame = pl.DataFrame(
-        {
-            "correct": (cells % 2).astype(float),
-            "confidence": says[cells // 2],
-            "item_id": items,
-            "cluster": items,
-        }
-    ).with_columns(
-        **{name: pl.lit(value) for name, value in named.items()},
-        run=1,
-        n_alternatives=ALTERNATIVES,
-        response=pl.lit(""),
-    )
+    own = {
+        "correct": (cells % 2).astype(float),
+        "confidence": says[cells // 2],
+        "item_id": items,
+        "cluster": items,
+    }
+    same = {"run": 1, "n_alternatives": ALTERNATIVES, "response": "", **named}
+    frame = pl.DataFrame(own).with_columns(**{name: pl.lit(value) for name, value in same.items()})
     return frame.select(pl.col(name).cast(kind) for name, kind in HARMONISED.items())
 
 

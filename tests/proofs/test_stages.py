@@ -43,9 +43,8 @@ class Study:
             "price_in": 0,
             "price_out": 0,
         }
-        models = (
-            {"name": name, "model": name, "max_concurrency": IN_FLIGHT, **usual} for name in ("one", "two")
-        )
+        usual |= {"max_concurrency": IN_FLIGHT}
+        models = ({"name": name, "model": name, **usual} for name in ("one", "two"))
         self.path = write_study(folder, *models, benchmarks=metamedqa(limit=ITEMS, conditions=["baseline"]))
         self._begun, self._runs = folder / "begun", runs
 

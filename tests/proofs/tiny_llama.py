@@ -16,7 +16,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 CONTEXT = 32_768  # MEDLEY-BENCH asks for replies of 10,000 tokens
 HIDDEN, HEAD, LAYERS, VOCABULARY = 256, 64, 2, 2048
-BEGIN, END, USER, ASSISTANT, THINK, THOUGHT = (
+BEGIN, END, USER, ASSISTANT, THINK, THOUGHT = SPECIAL = (
     *("<|begin|>", "<|end|>", "<|user|>", "<|assistant|>", "<think>", "</think>"),
 )
 THINKING = [
@@ -43,11 +43,11 @@ def tokenizer_of(texts: list[str]) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    special = [BEGIN, END, USER, ASSISTANT, THINK, THOUGHT]
+    letters = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY - len(THINKING),
-        special_tokens=special,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=list(SPECIAL),
+        initial_alphabet=letters,
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
@@ -60,21 +60,18 @@ def tokenizer_of(texts: list[str]) -> PreTrainedTokenizerFast:
 def model_of(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     """Return the model with its wired successions."""
     torch.manual_seed(0)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=VOCABULARY,
-            hidden_size=HIDDEN,
-            intermediate_size=2 * HIDDEN,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=HIDDEN // HEAD,
-            num_key_value_heads=2,
-            head_dim=HEAD,
-            max_position_embeddings=CONTEXT,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            tie_word_embeddings=False,
-        )
+    heads = {"num_attention_heads": HIDDEN // HEAD, "num_key_value_heads": 2, "head_dim": HEAD}
+    size = {"vocab_size": VOCABULARY, "hidden_size": HIDDEN, "intermediate_size": 2 * HIDDEN}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    config = LlamaConfig(
+        num_hidden_layers=LAYERS,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=False,
+        **heads,
+        **size,
+        **ids,
     )
+    model = LlamaForCausalLM(config)
     embedding, head = model.model.embed_tokens.weight.data, model.lm_head.weight.data
     embedding.normal_(0.0, 1.0)
     head.normal_(0.0, 0.05)

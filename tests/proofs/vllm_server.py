@@ -64,44 +64,24 @@ def served(python: Path, model_folder: Path, log: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    quiet = {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-        "DO_NOT_TRACK": "1",
-    }
-    module = (
-        "vllm.entrypoints.openai.api_server"  # the console script looks up the distribution by another name
-    )
-    options = [
-        "--model",
-        str(model_folder),
+    offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
+    env = {**os.environ, **dict.fromkeys(offline, "1"), "VLLM_CPU_KVCACHE_SPACE": "2"}
+    # The console script looks up the distribution by another name.
+    command = [str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(model_folder)]
+    command += [
         "--served-model-name",
         *MODELS,
         "--dtype",
         "float32",
         "--enforce-eager",
-    ]
-    options += [
         "--host",
         "127.0.0.1",
-        "--port",
-        str(port),
-        "--max-num-seqs",
-        "64",
-        "--structured-outputs-config",  # else white space in JSON has no end, and this model never leaves it
-        '{"disable_any_whitespace": true}',
-        "--reasoning-parser",
-        "qwen3",
     ]
+    command += ["--port", str(port), "--max-num-seqs", "64", "--reasoning-parser", "qwen3"]
+    # Else white space in JSON has no end, and this model never leaves it.
+    command += ["--structured-outputs-config", '{"disable_any_whitespace": true}']
     with log.open("w") as out:
-        server = subprocess.Popen(
-            [str(python), "-m", module, *options],
-            env={**os.environ, **quiet, "VLLM_CPU_KVCACHE_SPACE": "2"},
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
+        server = subprocess.Popen(command, env=env, stdout=out, stderr=out, start_new_session=True)
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(server, f"{address}/health", log)

@@ -142,7 +142,7 @@ def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path, damaged):
         store_of(Home(tmp_path))
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "refused"),
     [
         ("h:/x {} nfs4 rw,vers=4.2,local_lock=none 0 0", False),
@@ -154,11 +154,9 @@ def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path, damaged):
     ],
 )
 def test_a_file_system_without_locks_between_hosts_is_refused(tmp_path, line, refused):
-    mounts = tmp_path / "mounts"
-    folder = tmp_path / "with space"
-    mounts.write_text(
-        "/dev/sda / ext4 rw 0 0\nbroken\n" + line.format(str(folder).replace(" ", r"\040")) + "\n"
-    )
+    mounts, folder = tmp_path / "mounts", tmp_path / "with space"
+    mounted = line.format(str(folder).replace(" ", r"\040"))
+    mounts.write_text(f"/dev/sda / ext4 rw 0 0\nbroken\n{mounted}\n")
     why = pytest.raises(MetacogError, match="locks do not hold between hosts")
     with why if refused else contextlib.nullcontext():
         refuse_unlocked(folder / "below", "deploy.store", mounts)

@@ -70,10 +70,8 @@ def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
 
 
 def test_an_answer_is_there_once_and_failed_calls_all(folder, make):
-    failed = [
-        make(0, status="failed", started_at=make(0).started_at - timedelta(seconds=s)) for s in (3, 2, 2)
-    ]
-    _segment(folder, 1, *failed, make(0, text="first"))
+    times = [make(0).started_at - timedelta(seconds=s) for s in (3, 2, 2)]
+    _segment(folder, 1, *(make(0, status="failed", started_at=at) for at in times), make(0, text="first"))
     _segment(folder, 2, make(0, text="second", started_at=make(1).started_at))
     compact_folder(folder, None)
     assert [(row["status"], row["text"]) for row in _rows(folder)][3:] == [("ok", "first")]
@@ -115,11 +113,10 @@ def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_a
     assert [row["answer_id"] for row in _rows(folder) if row["superseded"]] == [new.answer_id]
 
 
-def test_an_up_to_date_copy_is_not_written_again(folder, make):
+def test_an_up_to_date_copy_is_not_written_again_and_what_was_added_to_a_segment_reaches_it(folder, make):
     _segment(folder, 1, make(0, item_id="a"), make(1, item_id="a"))
-    current = [make(1).answer_id]
+    current, path = [make(1).answer_id], folder / "transcripts.parquet"
     first = compact_folder(folder, current)
-    path = folder / "transcripts.parquet"
     inode = path.stat().st_ino
     assert compact_folder(folder, current) == compact_folder(folder, None) == first
     assert path.stat().st_ino == inode
@@ -129,6 +126,8 @@ def test_an_up_to_date_copy_is_not_written_again(folder, make):
     _segment(folder, 2, make(2))
     assert compact_folder(folder, [make(0).answer_id]).rows == 3
     assert path.stat().st_ino != inode
+    _segment(folder, 2, make(2), make(3))
+    assert compact_folder(folder, None).rows == 4
 
 
 def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(folder, make):
@@ -141,17 +140,11 @@ def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_i
     assert [row["text_altered"] for row in rows[:3]] == [True, False, True]
 
 
+calls = st.tuples(st.integers(0, 3), st.sampled_from(["ok", "failed", "refused"]), st.text(max_size=3))
+
+
 @settings(max_examples=10, deadline=None)
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(st.integers(0, 3), st.sampled_from(["ok", "failed", "refused"]), st.text(max_size=3)),
-            max_size=6,
-        ),
-        max_size=4,
-    ),
-    st.sets(st.integers(0, 3)),
-)
+@given(st.lists(st.lists(calls, max_size=6), max_size=4), st.sets(st.integers(0, 3)))
 def test_no_answer_is_lost_whatever_the_sessions_were(tmp_path_factory, make, sessions, current):
     folder = folder_in(tmp_path_factory.mktemp("home"))
     for number, session in enumerate(sessions, start=1):
@@ -242,10 +235,3 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, jou
         except StoreError as error:
             assert str(path) in str(error)
     assert reported > 15
-
-
-def test_what_was_added_to_a_segment_reaches_the_copy(folder, make):
-    _segment(folder, 1, make(0))
-    assert counts(compact_folder(folder, None)) == (1, 0)
-    _segment(folder, 1, make(0), make(1))
-    assert counts(compact_folder(folder, None)) == (2, 0)

@@ -73,13 +73,11 @@ def test_a_record_of_a_newer_version_stops_the_reader(folder, make, ending):
     assert str(path) in str(caught.value) and "upgrade" in str(caught.value)
 
 
-def test_a_segment_that_cannot_be_opened_is_named(folder):
+def test_a_segment_that_cannot_be_opened_or_a_folder_that_is_a_file_is_named(folder):
     (folder / "journal-000001.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"journal-000001\.jsonl"):
         list(read_records(folder))
-
-
-def test_a_folder_that_is_a_file_is_named(folder):
+    (folder / "journal-000001.jsonl").rmdir()
     folder.path.rmdir()
     folder.path.write_text("")
     with pytest.raises(StoreError, match="run=1"):

@@ -22,6 +22,7 @@ from metacog_pipeline.transcripts.store import (
     write_manifest,
 )
 from tests.partitions import keep, read_records
+from tests.tables import every
 
 
 def counts(copy: Footer) -> tuple[int, int]:
@@ -37,9 +38,8 @@ def test_a_partition_has_one_folder_under_the_home(tmp_path):
 
 def test_folders_are_found_by_their_names_and_no_others(tmp_path):
     home = Home(tmp_path)
-    there = [
-        PartitionFolder(home, *each) for each in (("a", "m", 1), ("a", "m", 10), ("a", "n", 2), ("b", "m", 1))
-    ]
+    names = ("a", "m", 1), ("a", "m", 10), ("a", "n", 2), ("b", "m", 1)
+    there = [PartitionFolder(home, *each) for each in names]
     for folder in there:
         folder.path.mkdir(parents=True)
     for odd in ("model=m/run=0", "model=m/run=01", "model=m/run=1.old", "model=M/run=1", "run=1"):
@@ -62,10 +62,11 @@ def test_a_name_that_could_leave_the_home_is_refused(tmp_path, benchmark, model,
 
 
 def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
+    long = {"status": "truncated", "text": "long " * 1000 + "\ud83d", "cost_usd": None}
     records = [
         make(0),
         make(1, status="refused", text=""),
-        make(2, status="truncated", text="long " * 1000 + "\ud83d", cost_usd=None),
+        make(2, **long),
         make(3, logprobs_json='[["A",-0.25,[]]]'),
     ]
 
@@ -74,16 +75,15 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
         assert [store.find(record.answer_id) for record in records] == records
         assert store.find("0" * 64) is None
 
+    async def session(store: PartitionStore) -> None:
+        for record in records:
+            await store.keep(record)
+            assert store.find(record.answer_id) is not None
+            assert list(read_records(folder))[-1] == record
+
     with PartitionStore(folder) as store:
         assert store.find(records[0].answer_id) is None
-
-        async def session() -> None:
-            for record in records:
-                await store.keep(record)
-                assert store.find(record.answer_id) is not None
-                assert list(read_records(folder))[-1] == record
-
-        asyncio.run(session())
+        asyncio.run(session(store))
         check(store)
     with PartitionStore(folder) as store:
         check(store)
@@ -116,19 +116,20 @@ def test_a_cancelled_keep_is_still_found_and_counted(folder, make):
         assert store.cost_usd == pytest.approx(0.002)
 
 
-def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(folder):
+def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(folder, make):
     code = (
         "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.shared import writing\n"
         "from metacog_pipeline.home import Home; from metacog_pipeline.transcripts.store import PartitionFolder\n"
         "with writing(PartitionFolder(Home(Path(sys.argv[1])), 'b', 'm', 1)): print('held', flush=True); time.sleep(60)"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, folder.home.path], stdout=subprocess.PIPE, text=True
-    ) as child:
+    command = [sys.executable, "-c", code, folder.home.path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         try:
             assert child.stdout is not None and child.stdout.readline() == "held\n"
             with pytest.raises(StoreError, match=f"in use by process {child.pid}"):
                 PartitionStore(folder)
+            with pytest.raises(StoreError, match="in use by process"):
+                keep_whole(folder, [make(0)])
         finally:
             child.kill()
     with PartitionStore(folder):
@@ -209,10 +210,7 @@ def test_the_manifest_is_replaced_whole_and_empty_before_the_first(folder):
     assert [path.name for path in folder.path.iterdir()] == ["partition.json"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"[1]", b"{", b"\xff", b"[" * 100_000],
-)  # fmt: skip
+@every("content", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000])
 def test_a_damaged_manifest_is_that_of_a_failed_partition(folder, content):
     (folder / "partition.json").write_bytes(content)
     found = read_manifest(folder)
@@ -277,9 +275,3 @@ def test_of_records_kept_together_all_are_there_or_none(folder, make, monkeypatc
             keep_whole(folder, [make(1), make(2)])
     assert list(read_records(folder)) == [make(0)]
     assert [path.name for path in folder.path.glob("*journal*")] == ["journal-000001.jsonl"]
-
-
-def test_records_are_not_kept_in_a_folder_that_is_being_asked(folder, make):
-    with PartitionStore(folder), pytest.raises(StoreError, match="in use by process"):
-        keep_whole(folder, [make(0)])
-    assert not list(read_records(folder))
