@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.performance.peers import installed_peer
-
 RESULTS = Path("bench-results")
 HERE = "tests/performance/"
 FIGURE = "figure"
@@ -32,12 +30,6 @@ def figure(request):
         assert met, f"{what}: {measured}, target {target}"
 
     return note
-
-
-@pytest.fixture(scope="session")
-def peer_python():
-    """Return the interpreter of an environment that has the newest release of the peer."""
-    return installed_peer()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-PEER, PEERS = "inspect-ai", Path(".venv-peers")
 PATIENCE_S = 300
-
-
-def peer_release(python: Path) -> str:
-    """Return the release of the peer in its environment."""
-    code = f"from importlib.metadata import version; print(version('{PEER}'))"
-    return subprocess.run([str(python), "-c", code], capture_output=True, text=True).stdout.strip()
 
 
 def installed(folder: Path, peer: str, *wanted: Sequence[str]) -> Path:
@@ -33,8 +26,3 @@ def installed(folder: Path, peer: str, *wanted: Sequence[str]) -> Path:
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"{peer} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
     return python
-
-
-def installed_peer() -> Path:
-    """Return the interpreter of an environment that has the newest release of the peer; skips where there is none."""
-    return installed(PEERS, PEER, ["--upgrade", PEER, "openai"])

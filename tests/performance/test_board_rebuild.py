@@ -13,7 +13,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
-from tests.performance.timing import least
+from tests.performance.spending import least
 
 pytestmark = pytest.mark.bench
 

@@ -8,10 +8,11 @@ import pytest
 from metacog_pipeline.benchmarks.metamedqa import items
 from metacog_pipeline.study import load_study
 from tests.conftest import data_file
-from tests.performance.peers import HERE, PEER, peer_release
+from tests.performance.peers import HERE, installed
 from tests.performance.spending import Spent, spent
 from tests.simulated_server import ServerProcess
 
+PEER = "inspect-ai"
 QUESTIONS, IN_FLIGHT, PROMPT_BYTES, LATENCY_S = 1373, 100, 1000, 0.2
 SHARE, PEAK_MB = 0.5, 700
 STUDY = """
@@ -37,11 +38,19 @@ conditions = ["baseline"]
 pytestmark = pytest.mark.bench
 
 
+@pytest.fixture(scope="module")
+def peer_python():
+    """Return the interpreter of an environment that has the newest release of the peer."""
+    return installed(Path(".venv-peers"), PEER, ["--upgrade", PEER, "openai"])
+
+
 def test_a_study_of_one_model_beside_the_peer(tmp_path, peer_python, figure):
+    code = f"from importlib.metadata import version; print(version('{PEER}'))"
+    release = spent([peer_python, "-c", code]).done.stdout.strip()
     pairs = [in_turn(tmp_path / str(turn), peer_python) for turn in range(2)]
     ours, theirs = (min(each, key=lambda one: one.seconds) for each in zip(*pairs, strict=True))
     figure(
-        f"a study of one model, {QUESTIONS} questions, beside {PEER} {peer_release(peer_python)}, least of two in turn",
+        f"a study of one model, {QUESTIONS} questions, beside {PEER} {release}, least of two in turn",
         f"≤ {SHARE} of its processor time",
         f"{ours.seconds:.1f} against {theirs.seconds:.1f} s: {ours.seconds / theirs.seconds:.2f}",
         ours.seconds <= SHARE * theirs.seconds,

@@ -19,23 +19,17 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance
 from metacog_pipeline.benchmarks.medley.rules import Triple, panel_of
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from tests.performance.peers import PATIENCE_S, installed
-from tests.performance.timing import least
+from tests.performance.spending import least
+from tests.performance.test_medley_board import DATA, LABELS, SENTENCES
 
 pytestmark = pytest.mark.bench
 
 HERE = Path(__file__).parent
 PEERS = Path(".venv-peers-medley")
 PEER = "medley-bench==0.5.3"
-DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 SCORINGS, WARM_UP = 1000, 50
 REPEATS, PEER_REPEATS = 5, 2
 CPU_S, TIMES_QUICKER = 0.25, 15
-LABELS = ("very_high", "high", "moderate", "low", "very_low")
-SENTENCES = (
-    "On {claim}, Analyst {analyst} gives the stronger account, because it explains both observations.",
-    "I keep {claim}: nothing in the case speaks against the order of the two events.",
-    "The missing control makes me less sure than I was before.",
-)
 
 
 def answer(draw: random.Random, sentences: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from metacog_pipeline.stats.mafc import fit as mafc
 from metacog_pipeline.stats.metad import fit_metad
 from tests.observers import simulate
 from tests.performance.peers import PATIENCE_S, installed
-from tests.performance.timing import least
+from tests.performance.spending import least
 
 pytestmark = pytest.mark.bench
 

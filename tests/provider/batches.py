@@ -125,43 +125,41 @@ def _gemini(batch: Taken) -> Body:
     return fields | ({"response": {"responsesFile": f"files/{batch.name}-out"}} if batch.ended else {})
 
 
+def _line_of_openai(name: str, status: int, body: Body) -> Body:
+    return {"custom_id": name, "response": {"status_code": status, "body": body}}
+
+
+def _line_of_anthropic(name: str, status: int, body: Body) -> Body:
+    good = {"type": "succeeded", "message": body} if status == 200 else {"type": "errored", "error": body}
+    return {"custom_id": name, "result": good}
+
+
+def _line_of_gemini(name: str, status: int, body: Body) -> Body:
+    return {"key": name} | ({"response": body} if status == 200 else {"error": body["error"]})
+
+
 WAYS = {
     "openai": Way(
-        DIALECTS["openai"],
-        "batch_",
-        _openai,
+        DIALECTS["openai"], "batch_", _openai,
         lambda page, more: {"object": "list", "data": page, "has_more": more},
-        lambda name, status, body: {"custom_id": name, "response": {"status_code": status, "body": body}},
+        _line_of_openai,
         lambda name, why: {"custom_id": name, "response": None, "error": {"code": f"batch_{why}"}},
         errors_apart=True,
     ),
     "anthropic": Way(
-        DIALECTS["anthropic"],
-        "msgbatch_",
-        _anthropic,
-        lambda page, more: {"data": page, "has_more": more},
-        lambda name, status, body: {
-            "custom_id": name,
-            "result": {"type": "succeeded", "message": body}
-            if status == 200
-            else {"type": "errored", "error": body},
-        },
+        DIALECTS["anthropic"], "msgbatch_", _anthropic, lambda page, more: {"data": page, "has_more": more},
+        _line_of_anthropic,
         lambda name, why: {"custom_id": name, "result": {"type": why.replace("cancelled", "canceled")}},
         after="after_id",
     ),
     "gemini": Way(
-        DIALECTS["gemini"],
-        "batches/",
-        _gemini,
+        DIALECTS["gemini"], "batches/", _gemini,
         lambda page, more: {"operations": page} | ({"nextPageToken": page[-1]["name"]} if more else {}),
-        lambda name, status, body: (
-            {"key": name} | ({"response": body} if status == 200 else {"error": body["error"]})
-        ),
+        _line_of_gemini,
         lambda name, why: {"key": name, "error": {"code": 1 if why == "cancelled" else 4, "message": why}},
-        after="pageToken",
-        limit="pageSize",
+        after="pageToken", limit="pageSize",
     ),
-}
+}  # fmt: skip
 #: Answers one line: dialect, model of the path, body -> HTTP status, decoded reply.
 AnswerLine = Callable[[Dialect, str, object], tuple[int, Body]]
 

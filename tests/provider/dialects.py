@@ -28,11 +28,9 @@ Frame = tuple[str | None, Body | str]  # one server-sent event: its name, where 
 LONGEST_PIECE = 65_536  # characters of one part of a stream: a longer text comes in more parts
 GEMINI = "/{version:v1|v1beta}/models/{model}"
 ROLES = {
-    "system": "system",
     "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
     "model": "assistant",
+    **{name: name for name in ("system", "user", "assistant")},
 }
 #: Of each kind of error: HTTP status; OpenAI's type and code, Anthropic's type, Gemini's status; what it says.
 _ERRORS = """
@@ -396,28 +394,16 @@ def _content_error(problem: Problem) -> Body:
 
 
 DIALECTS = {
-    "openai": Dialect(
-        "openai",
-        "/v1/chat/completions",
-        {Status.TRUNCATED: "length", None: "stop"},
-        _chat,
-        _chat_frames,
-        _chat_error,
-    ),
-    "anthropic": Dialect(
-        "anthropic",
-        "/v1/messages",
-        {Status.TRUNCATED: "max_tokens", None: "end_turn"},
-        _message,
-        _message_frames,
-        _message_error,
-    ),
-    "gemini": Dialect(
-        "gemini",
-        f"{GEMINI}:generateContent",
-        {Status.TRUNCATED: "MAX_TOKENS", None: "STOP"},
-        _content,
-        _content_frames,
-        _content_error,
-    ),
+    name: Dialect(name, path, {Status.TRUNCATED: cut, None: whole}, *layout)
+    for name, path, cut, whole, layout in (
+        ("openai", "/v1/chat/completions", "length", "stop", (_chat, _chat_frames, _chat_error)),
+        ("anthropic", "/v1/messages", "max_tokens", "end_turn", (_message, _message_frames, _message_error)),
+        (
+            "gemini",
+            f"{GEMINI}:generateContent",
+            "MAX_TOKENS",
+            "STOP",
+            (_content, _content_frames, _content_error),
+        ),
+    )
 }
