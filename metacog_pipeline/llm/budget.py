@@ -1,8 +1,4 @@
-"""The dollars a study may spend: the worst case of every call is set aside before it is sent, settled after.
-
-Several processes together never pass one budget (see `ledger`). What a process may spend is granted in chunks, so that
-the lock and the durable write are paid once for many calls; its figures are one small write without a lock.
-"""
+"""The dollars a study may spend: the worst case of every call is set aside before it is sent, settled after."""
 
 from __future__ import annotations
 
@@ -23,6 +19,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm import ledger
 from metacog_pipeline.llm.ledger import HOLD_PREFIX, NANO, LedgerAwayError, Record, Totals, nano, totals_of
 
+# Granted in chunks, so that the lock and the durable write are paid once for many calls.
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
 MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
@@ -49,11 +46,7 @@ class Budget:
     """The budget of a study home as one process sees it. One event loop only; close it when done."""
 
     def __init__(self, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> None:
-        """Open the budget of ``home``. Raises ``StoreError`` where the ledger cannot be read or written.
-
-        ``cap_usd`` is the most this home may ever spend, past sessions included, ``None`` for no cap; ``known_spent_usd``
-        what the answers kept in the home cost, which counts where the ledger knows of less.
-        """
+        """Open the budget of ``home``: what it may ever spend, past sessions included; None for no cap."""
         self.shared = ledger.shared_ledger(home)
         self._cap = _cap(cap_usd)
         self._folder = home.ledger
@@ -67,6 +60,7 @@ class Budget:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         with self._locked():
+            # What the kept answers cost counts where the ledger knows of less: somebody may have deleted its files.
             missing = nano(known_spent_usd) - self._others.counted - self._own().spent
             if missing > ROUNDING_SLACK:
                 os.close(self._new_file("kept", Record(self._boot, True, missing, missing, 0))[0])
@@ -78,11 +72,7 @@ class Budget:
         return self._cap < math.inf
 
     async def reserve(self, usd: float) -> int:
-        """Set ``usd`` aside, in order of asking; return what `charge` takes back, once.
-
-        Waits while settling the calls under way in this process may free enough, and while a shared ledger is away.
-        Raises `BudgetSpent` where the cap leaves less than ``usd``, and nothing is under way here that could free more.
-        """
+        """Set ``usd`` aside, in order of asking; return what `charge` takes back, once, or raise `BudgetSpent`."""
         amount, until = nano(usd), math.inf
         async with self._turn:
             while True:
@@ -99,6 +89,7 @@ class Budget:
                     await asyncio.sleep(RETRY_S)
                     continue
                 until = math.inf
+                # Settling the calls under way in this process may free enough; nothing else is waited for.
                 if self._reserved == 0:
                     raise self.spent(usd)
                 self._freed.clear()
@@ -231,12 +222,10 @@ class Budget:
 
     @contextlib.contextmanager
     def _locked(self, *, lowers: bool = False) -> Iterator[None]:
-        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there.
-
-        A change that only ``lowers`` what is granted is made also while the others cannot see it.
-        """
+        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
+            # What only lowers a grant is done also while the others cannot see it.
             if lowers or self.shared is None:
                 yield
             if self.shared is not None:

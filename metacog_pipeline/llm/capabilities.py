@@ -1,9 +1,4 @@
-"""What a model at its address was found to accept and to do: learnt once, kept in the study's home.
-
-The first replies teach it (see ``asking.negotiation``); every wire format reads it when it words a call; the plan, the
-doctor and the UI show it. It is kept per model, shared by all benchmarks, judges and roles of a study, and forgotten when
-the model's row of the study changes what is asked.
-"""
+"""What a model at its address was found to accept and to do: learnt once, kept in the study's home."""
 
 from __future__ import annotations
 
@@ -34,6 +29,8 @@ Count = Annotated[int, Field(ge=0)]
 _logger = logging.getLogger(__name__)
 
 
+# Kept for each model, shared by all benchmarks, judges and roles of a study, and forgotten when the model's
+# row of the study changes what is asked.
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What is known of one model at one address; ``None`` or empty: not known yet."""
@@ -57,10 +54,8 @@ class Capabilities:
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
 
     def token_limit(self, spec: ModelSpec, request: ChatRequest) -> int | None:
-        """Return the limit on generated tokens, answer and thinking, that a call is sent with; ``None``: without one.
-
-        Every wire format sends it and the budget bounds a call by it, so the two cannot differ.
-        """
+        """Return the limit on generated tokens, answer and thinking, that a call is sent with; ``None``: without one."""
+        # Every wire format sends it and the budget bounds a call by it, so the two cannot differ.
         limit = request.sampling.max_tokens
         return None if limit is None else limit + self.thinking_room(spec)
 

@@ -1,19 +1,4 @@
-"""A model over HTTP: one call with everything around it that keeps it cheap, polite and accounted for.
-
-The life of a call::
-
-    build the bytes once
-    └─ attempt ──> share of the minute ──> slot of the account ──> worst case set aside ──> send, read
-         │                                                            (all given back as soon as the answer is read)
-         ├─ ok, refused, truncated ─────────────────────────────────────────────> Completion
-         ├─ unsupported, fatal, too many or too long ───────────────────────────> Completion (failed)
-         ├─ rate limit, transient: wait holding nothing, then the next attempt
-         └─ may have been billed and failed, or an empty answer: the same, but one more attempt at most
-
-What an attempt costs is what `costs.reconciled` makes of its usage; where an attempt failed after it may have been answered
-and billed, its worst case. So the sum of ``cost_usd`` is never below the bill. A completion with a cost but without
-``usage`` says that the cost is such a bound; the first one of a model is also logged.
-"""
+"""A model over HTTP: one call with everything around it that keeps it cheap, polite and accounted for."""
 
 from __future__ import annotations
 
@@ -66,6 +51,9 @@ def read_reply(spec: ModelSpec, wire: type[WireReply], key: str | None, reply: R
         return failed(ErrorKind.TRANSIENT, "unreadable", message, http_status=reply.status)
 
 
+# An attempt takes a share of the minute, a slot of the account, sets its worst case aside, sends and reads;
+# all is given back as soon as the answer is read. Waits for the next attempt hold nothing. What may have
+# been billed and failed, and an empty answer, get one more attempt at most.
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     completion: Completion
@@ -107,12 +95,7 @@ class _Call:
 
 
 class HttpChatModel:
-    """A `ChatModel` that asks a provider over HTTP. One event loop only.
-
-    The budget holds because a request has a most it can be billed, and is charged no more. Where somebody on the way adds
-    to prompts (a proxy's system message, a search), every later call sets aside as much more as the largest such bill took.
-    Where a bill shows that there is no such most, nothing further is sent: calls on their way are finished.
-    """
+    """A `ChatModel` that asks a provider over HTTP. One event loop only."""
 
     def __init__(
         self,
@@ -129,11 +112,16 @@ class HttpChatModel:
         known: Capabilities | None = None,
     ) -> None:
         self.spec = spec
+        # The budget holds because a request has a most it can be billed, and is charged no more. Where
+        # something adds to prompts (a proxy's system message, a search), later calls set as much more aside as
+        # the largest such bill took. Where a bill shows that there is no such most, nothing further is sent.
         self._known = known or NOTHING_KNOWN
         self._seen = NOTHING_KNOWN  # what its bills have shown
         self._key = key
         self._http = http
         self._limiter = limiter
+        # A failed attempt that may have been billed is charged its worst case, so the sum of costs is never
+        # below the bill. Such a completion has a cost and no usage.
         self._budget = None if spec.free else budget
         self._rate = Rate(spec.requests_per_minute)
         self._policy = retries or RetryPolicy()

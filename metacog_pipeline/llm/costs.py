@@ -1,8 +1,4 @@
-"""What a call may cost, what it did cost, and how many tokens a text is likely to be.
-
-The *estimate* (four bytes of UTF-8 per token) is for plans and rate limits, where being right on average matters. The
-*bound* (a token for each byte, and what chat templates and schemas add) is for the budget: it is never too low.
-"""
+"""What a call may cost, what it did cost, and how many tokens a text is likely to be."""
 
 from __future__ import annotations
 
@@ -36,6 +32,7 @@ _THINKING_KEYS = frozenset({"budget_tokens", "thinkingBudget", "thinking_budget"
 _COPIES_KEYS = frozenset({"n", "candidateCount", "best_of"})
 
 
+# An estimate is for plans and rate limits, where being right on average matters.
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens ``text`` is: its UTF-8 bytes over four, rounded up."""
     return -(-_byte_length(text) // BYTES_PER_TOKEN)
@@ -46,6 +43,7 @@ def estimate_input_tokens(request: ChatRequest) -> int:
     return sum(estimate_tokens(m.content) + 4 for m in request.messages)
 
 
+# A bound is for the budget: a token for each byte, and what chat templates and schemas add. It is never too low.
 def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
     """Return a number of input tokens that ``request`` cannot be billed above."""
     total = REQUEST_OVERHEAD_TOKENS
@@ -103,11 +101,7 @@ def price_list(spec: ModelSpec, *, batch: bool = False) -> dict[str, float] | No
 
 
 def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
-    """Return the dollars of ``usage``; 0 for a free model, ``None`` for one without both prices.
-
-    Linear in the counts, so that a cost can be computed again from what is kept, for one call or for a sum of them. A
-    count that is missing adds nothing; parts that are larger than their whole are cut to it.
-    """
+    """Return the dollars of ``usage``; 0 for a free model, ``None`` for one without both prices."""
     prices = price_list(spec, batch=batch)
     if prices is None:
         return None
@@ -116,6 +110,7 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
     cached = max(0, min(usage.cached_tokens or 0, sent))
     written = max(0, min(usage.cache_write_tokens or 0, sent - cached))
     thought = max(0, min(usage.reasoning_tokens or 0, got))
+    # Linear in the counts, so that a cost can be computed again from what is kept, for one call or a sum of them.
     dollars = (
         (sent - cached - written) * prices["in"]
         + cached * prices["cached_in"]
@@ -168,20 +163,17 @@ def reconciled(
     *,
     batch: bool = False,
 ) -> Bill:
-    """Return what the call that brought ``completion`` is charged: the one rule for every protocol and lane.
-
-    A reported count is never below the fewest tokens that what was sent, or received, can be, and never above what was
-    asked for (where something adds to prompts, ``known`` says how much). A count that is missing is the most that can
-    have been billed: what the request allows, and no more than was received where the model does not think unseen.
-    """
+    """Return what the call that brought ``completion`` is charged: the one rule for every protocol and lane."""
     usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
     sent, got = usage.input_tokens, usage.output_tokens
+    # A reported count is never below the fewest tokens that what was sent, or received, can be.
     least_in = fewest_tokens("".join(message.content for message in request.messages))
     most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
     thought = completion.reasoning_text or ""
     shown_apart = thought not in completion.text  # not within the text, between tags
     least_out = fewest_tokens(completion.text) + (fewest_tokens(thought) if shown_apart else 0)
     most_out = output_token_bound(spec, request, known)
+    # A count that is missing is the most that can have been billed.
     if sent is None:
         written = most_in if most_in >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
         usage = replace(usage, input_tokens=most_in, cached_tokens=None, cache_write_tokens=written)

@@ -1,8 +1,4 @@
-"""A provider's invoice compared with the charges of kept calls: per model and day, with the difference.
-
-An invoice is a CSV file as providers' consoles export it: a row says a day, a model and dollars, under one of the names
-below; rows of one model and day (input, output, cached input) are added up. Days are days in UTC, as providers count them.
-"""
+"""A provider's invoice (CSV) compared with the charges of kept calls: per model and day in UTC, with the difference."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from pathlib import Path
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import read_within
 
+# Consoles of providers export columns under one of these names.
 DAY = ("date", "day", "usage_date", "usage_date_utc", "start_time", "start_time_iso", "start_date",
        "usage_start_time")  # fmt: skip
 MODEL = ("model", "model_id", "model_version", "snapshot_id", "line_item", "sku", "description")
@@ -48,11 +45,9 @@ class Line:
 
 
 def compared(invoice: Charges, charged: Charges) -> list[Line]:
-    """Return a line for each model and day that either names, in order of days and models.
-
-    ``charged`` is by the model id that was asked for. An invoice may name a dated version of it ("gpt-5-2026-03-01" for
-    "gpt-5") or write it in other letters: the longest id that its name begins with is meant.
-    """
+    """Return a line for each model and day that either names, in order of days and models."""
+    # An invoice may name a dated version of the id that was asked for, or write it in other letters: the
+    # longest id that its name begins with is meant.
     ids = sorted({model for _, model in charged}, key=len, reverse=True)
 
     def id_of(name: str) -> str:
@@ -63,6 +58,7 @@ def compared(invoice: Charges, charged: Charges) -> list[Line]:
                 return each
         return name
 
+    # Rows of one model and day (input, output, cached input) are added up.
     sums: defaultdict[tuple[date, str], float] = defaultdict(float)
     for (day, name), dollars in invoice.items():
         sums[day, id_of(name)] += dollars

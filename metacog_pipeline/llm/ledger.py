@@ -1,21 +1,4 @@
-"""Records of what a study home has spent: small files that all processes read, and a row for hosts that share a budget.
-
-Every session (one open `budget.Budget`) owns one file under ``<home>/ledger/`` and holds a lock on it while it lives::
-
-    granted   what the session may spend; raised under the folder's lock and made durable before it is used
-    settled   what its finished calls cost
-    reserved  the worst case of its calls under way; written before a call is sent
-
-A session counts against the budget with all that it was granted while it lives, with ``settled`` once it is closed,
-and with ``settled + reserved`` once it is dead (its lock is free): the calls under way when it was killed may have
-been billed. After a restart of the machine the last two figures may be older than the calls, so a session that died
-in an earlier boot counts with its grant. The sum never passes the cap, and is never below what was spent. A batch outlives
-the process that submits it: what it may cost is a record of its own, held until its results are there.
-
-One budget among many homes is kept by PostgreSQL: the row of a home says what it may have spent at most (``granted``) and
-what it spent; the cap leaves to one home what the rows of the others do not hold. A row is durable before the home uses
-what it grants. A home that never comes back holds what it was granted, at most a chunk for each of its processes.
-"""
+"""Records of what a study home has spent: small files that all processes read, and a row for hosts that share a budget."""
 
 from __future__ import annotations
 
@@ -39,6 +22,7 @@ from metacog_pipeline.storage.attached import attachment
 NANO = 1_000_000_000  # amounts are whole nano-dollars
 READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
 NO_BOOT = "unknown"
+# A batch outlives the process that submits it: what it may cost is a record of its own.
 HOLD_PREFIX = "batch-"  # of a record that belongs to a batch, whichever processes come and go
 TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "tcp_user_timeout": 5000, "keepalives_idle": 5,
                             "keepalives_interval": 2}  # fmt: skip
@@ -62,6 +46,9 @@ def nano(usd: float) -> int:
     return math.ceil(scaled - 1e-6)  # the slack is that of binary fractions: 0.1 $ must not become one more
 
 
+# One file of each session, whose lock it holds while it lives. ``granted`` is what it may spend,
+# durable before it is used; ``settled`` what its finished calls cost; ``reserved`` the worst case of
+# those under way, written before a call is sent.
 @dataclass(frozen=True, slots=True)
 class Record:
     """The figures of one session, or of one batch."""
@@ -107,6 +94,9 @@ def totals_of(folder: Path, closed: dict[str, Totals]) -> Totals:
     )
 
 
+# A living session counts with its grant; a closed one with what it settled; a dead one also with what it
+# reserved, because calls under way when it was killed may have been billed. After a restart of the machine
+# both figures may be older than the calls: then the grant counts.
 def _totals_of(path: Path, boot: str, closed: dict[str, Totals]) -> Totals:
     try:
         record = _read(path)
@@ -161,6 +151,8 @@ class LedgerAwayError(StoreError):
     """PostgreSQL cannot be reached now: nothing was granted, and nothing may be sent on it."""
 
 
+# The row of a home says what it may have spent at most and what it spent, and is durable before the home
+# uses what it grants. A home that never comes back holds at most a chunk for each of its processes.
 class SharedLedger:
     """The rows of one study, seen from one home. For one process; its threads take turns."""
 

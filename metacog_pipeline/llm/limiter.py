@@ -1,11 +1,4 @@
-"""Which calls may leave now: so many at once, so many a minute, in order of asking; none once a run is halted.
-
-`Limiter` finds by trying how many calls an account takes. Its limit starts small and doubles after every clean round until
-the first refusal for rate; from then on it grows by 5 % a round and falls to 80 % once per episode of refusals. A *round*
-is as many good answers as the limit allows calls, counted only while at least 80 % of the limit is in use, because an idle
-limit proves nothing. An *episode* is a first refusal, the refusals of every call sent before the limit fell, and all that
-follow within the cooldown. Server errors say nothing about rate and never shrink the limit.
-"""
+"""Which calls may leave now: so many at once, so many a minute, in order of asking; none once a run is halted."""
 
 from __future__ import annotations
 
@@ -35,6 +28,10 @@ class CallResult(enum.Enum):
     SILENT = "silent"  # anything else: server errors, dead connections, cancelled before sending
 
 
+# Finds by trying how many calls an account takes: doubles after every clean round until the first refusal
+# for rate, then grows slowly and falls once per episode of refusals. A round is as many good answers as the
+# limit allows calls, counted only while most of the limit is in use, because an idle limit proves nothing.
+# Server errors say nothing about rate and never shrink the limit.
 class Limiter:
     """The adaptive limit of one account. One event loop only."""
 
@@ -102,11 +99,7 @@ class Limiter:
 
 
 class Rate:
-    """The requests a minute of one model, kept by spacing its calls; None: as many as the account takes.
-
-    A call waits for its time, and only then for a slot of the account: so a slow model never sits on slots that another
-    model could use, and shares of the minute never pile up into a burst.
-    """
+    """The requests a minute of one model, kept by spacing its calls; None: as many as the account takes."""
 
     def __init__(self, per_minute: float | None = None) -> None:
         self._spacing = 0.0 if per_minute is None else MINUTE_S / per_minute
@@ -121,6 +114,8 @@ class Rate:
             now = asyncio.get_running_loop().time
             while (wait := self._next_at - now()) > 0:
                 await asyncio.sleep(wait)
+            # The slot of the account comes after the wait: so a slow model never sits on slots that another
+            # could use, and shares of the minute never pile up into a burst.
             given = await acquire()
             self._next_at = now() + self._spacing
             return given
@@ -131,11 +126,7 @@ class NotSent(Exception):
 
 
 class Halt:
-    """A switch that, once thrown, lets no further call leave. One event loop only.
-
-    Calls that wait (for their share of the minute, a slot, dollars, the end of a pause) have cost nothing and may have to
-    wait for minutes, so they are given up at once; calls on their way are finished, because they are paid for.
-    """
+    """A switch that, once thrown, lets no further call leave. One event loop only."""
 
     def __init__(self) -> None:
         self.thrown = asyncio.Event()
@@ -157,6 +148,8 @@ class Halt:
         self.thrown.set()
         for part in self._parts:
             part.throw()
+        # Calls that wait have cost nothing and may have to wait for minutes, so they are given up at once;
+        # calls on their way are finished, because they are paid for.
         for task in self._waiting:
             task.cancel()
 

@@ -25,12 +25,7 @@ from metacog_pipeline.llm.types import ChatModel
 
 
 class Clients:
-    """What the models of one process share. For one event loop, in ``async with``.
-
-    The ``budget`` stays the caller's to close. Keys are read in ``environment``, the process's own when not given; ``seed``
-    is that of the jitter; ``transport`` makes what takes the place of the network, for tests. ``halt`` gives up what these
-    models have not sent yet.
-    """
+    """What the models of one process share. For one event loop, in ``async with``."""
 
     def __init__(
         self,
@@ -41,10 +36,13 @@ class Clients:
         seed: int = 0,
         transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
     ) -> None:
+        # The caller closes it.
         self.budget = budget
+        # Gives up what these models have not sent yet.
         self.halt = Halt()
         self._retries = retries
         self._environment = os.environ if environment is None else environment
+        # For the jitter.
         self._seed = seed
         self._transport = transport
         self._accounts: dict[tuple[str, str, str | None], tuple[Http, Limiter]] = {}

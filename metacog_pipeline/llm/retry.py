@@ -1,9 +1,4 @@
-"""When a failed attempt is tried again, and after how long, by its `ErrorKind`.
-
-*Rate limit*: wait as long as the provider asks (or back off), for a bounded total time. *Transient*: exponential backoff
-with full jitter, or the wait asked for, for a bounded number of attempts. *Unsupported* and *fatal*: never again, because
-the same call would fail the same way. The same answer is paid for twice at most.
-"""
+"""When a failed attempt is tried again, and after how long, by its `ErrorKind`."""
 
 from __future__ import annotations
 
@@ -32,6 +27,8 @@ class RetryPolicy:
     retry_after_cap_s: float = 300.0  # who asks for hours is asked again all the same, then given up
 
 
+# A refusal for rate is waited out for a bounded time, a transient failure tried a bounded number of times.
+# Unsupported and fatal ones never: the same call would fail the same way. An answer is paid for twice at most.
 class Retries:
     """What has gone wrong with one call so far, and what to do next."""
 

@@ -1,8 +1,4 @@
-"""OpenAI chat completions over HTTP, answered in this process: a first try without a key (`metacog serve`).
-
-It listens on loopback only, and takes no call that a web page made: a browser names the page's origin, and the host it
-believes to speak to. Where a stream is asked for, the whole answer is its one chunk.
-"""
+"""OpenAI chat completions over HTTP, answered in this process: a first try without a key (`metacog serve`)."""
 
 from __future__ import annotations
 
@@ -75,6 +71,7 @@ def _fitting(rules: Mapping[str, Any], draw: random.Random) -> Any:
     return "something"
 
 
+# A browser names the page's origin and the host it believes to speak to: no call that a web page made is taken.
 @web.middleware
 async def _own_calls_only(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse what a web page sent: it may name this server by a name of its own, or is of another origin."""

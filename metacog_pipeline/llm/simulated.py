@@ -26,11 +26,7 @@ class _InProcess:
 
 
 class SimulatedModel(_InProcess):
-    """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero.
-
-    ``respond`` returns the text, or a ``Completion`` where it wants to refuse, stop early or give log-probabilities. It
-    runs in the event loop, so it should take well under a millisecond. One that raises gives a ``fatal`` completion.
-    """
+    """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero."""
 
     def __init__(self, spec: ModelSpec, respond: Respond) -> None:
         super().__init__(spec)
@@ -41,6 +37,8 @@ class SimulatedModel(_InProcess):
         now = datetime.now(UTC)
         await asyncio.sleep(0)  # as with a real model, others get their turn between question and answer
         try:
+            # A completion where it refuses, stops early or gives log-probabilities. It runs in the event
+            # loop, so it should take well under a millisecond.
             said = self._respond(request)
         except Exception as error:
             why = one_line(f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}")

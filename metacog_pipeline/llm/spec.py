@@ -54,10 +54,7 @@ FIRST_NAMES = {"warning_response": "heed", "untidiness": "sloppiness", "sycophan
 
 
 class ObserverSpec(BaseModel):
-    """A simulated observer with known parameters; ``docs/study.md`` explains each.
-
-    Shares and probabilities are 0 to 1, what concerns evidence is in units of its standard deviation.
-    """
+    """A simulated observer; ``docs/study.md`` explains its parameters. Evidence is in units of its standard deviation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -97,23 +94,17 @@ class ObserverSpec(BaseModel):
         return value
 
     def identity_fields(self) -> dict[str, object]:
-        """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1.
-
-        ``length_bias`` is newer: it is left out where there is none.
-        """
+        """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1."""
         return {
             FIRST_NAMES.get(name, name): value
             for name, value in vars(self).items()
+            # The bias is newer: kept answers of observers without one stay what they are.
             if value or name != "length_bias"
         }
 
 
 class ModelSpec(BaseModel):
-    """One model of a study; ``docs/study.md`` explains the keys.
-
-    Prices are dollars per million tokens, rates per minute, timeouts seconds. ``api_key_env`` is the NAME of an environment
-    variable; the key itself is read when a client is opened and is kept nowhere else.
-    """
+    """One model of a study; ``docs/study.md`` explains the keys: dollars per million tokens, rates per minute, seconds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -197,13 +188,10 @@ class ModelSpec(BaseModel):
         return canonical_json(self.identity_fields())
 
     def identity_fields(self) -> dict[str, object]:
-        """Return what decides an answer: provider, address, model id, extra body, how hard to think, observer.
-
-        Prices, rate limits and key variables are left out: changing them must not ask anything again. So is the name,
-        which says where answers are kept (a renamed model takes them over, see `asking.session`). An address is the same
-        however it is spelled (see `address`). A model in a folder is what the folder holds.
-        """
+        """Return what decides an answer: provider, address, model id, extra body, how hard to think, observer."""
         if self.provider == "transformers":
+            # Prices, rate limits and keys are left out: changing them must not ask anything again. So is
+            # the name, which says where answers are kept; a renamed model takes them over.
             return {"provider": self.provider, "weights": weights_digest(self.model), "dtype": self.dtype}
         # Only where they are set: answers kept before these keys existed stay what they are.
         chosen = {

@@ -1,14 +1,4 @@
-"""One HTTP client per account, and one send with every limit explicit: an answer is whole or it is a failure.
-
-aiohttp carries the connections behind httpx's interface. Redirects, proxies and netrc of the environment, cookies and
-compression are not used: none is part of what a study asks. Only certificate locations (``SSL_CERT_FILE``) are.
-
-How long a call may take::
-
-    connect     CONNECT_TIMEOUT_S        a server that takes longer is not there
-    silence     timeout_s × effort       until an answer begins, and between two pieces of it: models think in silence
-    total       total_timeout_s          for all of it, so that a stream that never ends does end
-"""
+"""One HTTP client per account, and one send with every limit explicit: an answer is whole or it is a failure."""
 
 from __future__ import annotations
 
@@ -35,6 +25,8 @@ POOL_TIMEOUT_S = 30.0  # a free connection
 KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
 #: How many times timeout_s a model may keep silent. Providers think for minutes where much effort is asked for.
+# Models think in silence: how long may pass until an answer begins, and between two pieces of it, grows
+# with the effort. The limit for all of it ends a stream that never ends.
 EFFORT_FACTORS: Mapping[str, float] = {
     **dict.fromkeys(("none", "minimal", "low"), 1.0),
     **{"medium": 3.0, "high": 5.0, "xhigh": 10.0, "max": 10.0},
@@ -49,6 +41,7 @@ MAX_BODY_BYTES = 64 * 2**20  # far above any answer with log-probabilities; 100 
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol,
            httpx.LocalProtocolError, httpx.InvalidURL)  # fmt: skip
 _UNSENT_CAUSES = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+# Redirects, proxies, cookies and compression are no part of what a study asks.
 _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "metacog-pipeline"}
 # The deadline of the attempt watches over everything after the connection.
 _EXTENSIONS = {
@@ -118,10 +111,7 @@ def timeouts_of(
 async def send(
     http: Http, call: HttpCall, silence: float, total: float, *, max_body: int, into: IO[bytes] | None = None
 ) -> Reply:
-    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation.
-
-    A success is written ``into`` a file where one is given, so that what is large need not fit the memory.
-    """
+    """Send ``call`` and return its whole reply. Raises `SendFailure` and nothing else but cancellation."""
     request, loop = _request(call), asyncio.get_running_loop()
     end, timer, reply = loop.time() + total, asyncio.timeout(None), None
 
@@ -139,6 +129,7 @@ async def send(
             }
             reply = Reply(response.status_code, headers, b"", closed=False)
             try:
+                # A success goes into the file where one is given, so that what is large need not fit the memory.
                 async for last in _pieces(response, reply, max_body, into):
                     wait(FINISH_GRACE_S if last else silence)
             finally:

@@ -1,7 +1,4 @@
-"""Asking through the providers' batches: half the price, an answer within a day, nothing submitted twice.
-
-What is here is for code that runs tasks and need not load how batches are submitted.
-"""
+"""Asking through the providers' batches: half the price, an answer within a day, nothing submitted twice."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from collections.abc import Iterator
 
 from metacog_pipeline.llm.limiter import NotSent
 
+# For code that runs tasks and need not load how batches are submitted.
 _online = contextvars.ContextVar("metacog_asked_online", default=False)
 is_online = _online.get
 

@@ -1,9 +1,4 @@
-"""The batches of OpenAI, Anthropic and Gemini: submit, find again, look, read a line of results.
-
-OpenAI takes a file of requests and bears our mark in the metadata of the batch. Gemini takes a file too; the mark is the
-batch's display name. Anthropic takes the requests in one call and has no place for a mark: where the reply to a
-submission was lost, the results of a batch of the same size made since decide, because they name the requests.
-"""
+"""The batches of OpenAI, Anthropic and Gemini: submit, find again, look, read a line of results."""
 
 from __future__ import annotations
 
@@ -143,21 +138,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What the batches of the providers differ in.
+    """What the batches of the providers differ in."""
 
-    ``submit`` sends requests and returns the provider's name of their batch; ``state`` says how a batch that was looked
-    at stands; ``read`` takes a line of results, decoded, and returns None where it is none. ``head`` precedes the body
-    of a request. The list of an account's batches is at ``path``: ``entries``, each called by its ``name``, asked for with
-    ``page`` and going on behind ``after``. ``mark`` is the field of a batch's metadata that bears ours.
-    """
-
+    # The first takes requests and returns the provider's name of their batch, the last None for no line of results.
     submit: Callable[[Calls, Sequence[bytes]], Awaitable[str]]
     state: Callable[[values.JsonDict, str], Look]
     read: Callable[[values.JsonDict], Line | None]
     path: str
+    # Goes before the body of a request.
     head: str
     after: str
+    # The field of a batch's metadata that bears ours.
     mark: str | None = None
+    # An account's list of batches is at ``path``, asked for with ``page`` and going on behind ``after``.
     page: str = "limit=100"
     entries: str = "data"
     name: str = "id"
@@ -370,6 +363,9 @@ def _encoded(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
+# OpenAI's batches bear our mark in their metadata, Gemini's in their display name. Anthropic has no place
+# for one: where the reply to a submission was lost, the results of a batch of the same size made since
+# decide, because they name the requests.
 _HEAD = f'{{"custom_id":"ID","method":"POST","url":"{OPENAI_ENDPOINT}","body":'
 _OPENAI = Backend(_openai_submit, _openai_state, _openai_read, "batches", _HEAD, "after", "metacog")
 _ANTHROPIC = Backend(

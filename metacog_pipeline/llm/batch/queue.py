@@ -1,11 +1,4 @@
-"""A model with a batch API: a call without its answer yet is pending, and repeated when the answer is there.
-
-A task that meets such a call ends with `Pending`; its request is queued, or in a batch under way. When every task is
-answered or pending, `BatchModel.next` writes the queued requests down as batches, sets their worst case aside and submits
-them. Then the pending tasks run again: what they asked before is in the store, and what the batch brought comes back as
-ordinary completions. So nothing waits in memory but requests, and a process that starts does nothing else than one
-that went on.
-"""
+"""A model with a batch API: a call without its answer yet is pending, and repeated when the answer is there."""
 
 from __future__ import annotations
 
@@ -51,14 +44,11 @@ class _Queued:
     worst: int
 
 
+# A task that meets a call without an answer ends as pending and runs again when the batch has ended: what
+# it asked before is in the store, and what the batch brought comes back as ordinary completions. So nothing
+# waits in memory but requests, and a process that starts does nothing else than one that went on.
 class BatchModel:
-    """A `ChatModel` that asks through batches. One event loop and one partition only.
-
-    ``partition`` is benchmark, model and run, ``kept_in`` the folder of the answers. ``identify`` gives a request's answer
-    id, ``kept`` says whether an answer is in the store. ``submits`` is whether what no batch holds goes into a new one;
-    otherwise it is asked online, and only earlier batches are taken up. ``waiting`` is how many batches are under way, for
-    a later session; ``problems`` are the lines about those that ended.
-    """
+    """A `ChatModel` that asks through batches. One event loop and one partition only."""
 
     def __init__(
         self,
@@ -68,12 +58,15 @@ class BatchModel:
         budget: Budget,
         *,
         home: Home,
+        # ``partition`` is benchmark, model and run; what no batch holds is asked online unless this process
+        # ``submits``.
         partition: tuple[str, str, int],
         kept_in: str,
         identify: Callable[[ChatRequest], str],
         kept: Callable[[str], bool],
         submits: bool = True,
     ) -> None:
+        # ``waiting`` counts batches for a later session; ``problems`` are lines about those that ended.
         self.submits, self.waiting, self.problems = submits, 0, list[str]()
         self._online, self._http, self._key, self._home = online, http, key, home
         self._spec = spec = online.spec.model_copy(update={"stream": False})
@@ -124,14 +117,11 @@ class BatchModel:
         )
 
     async def next(self) -> bool:
-        """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with.
-
-        No process waits for a provider here: a later session continues. Raises ``BudgetError`` where not
-        one request can be paid for, ``ProviderError`` where a batch cannot go on without the user.
-        """
+        """Submit what was asked for, and look at every batch once; False where the tasks have nothing to go on with."""
         while self._queued and await self._submit():
             pass
         delivered = [await self._tend(each) for each in self._open()]
+        # No process waits for a provider here: a later session continues.
         self.waiting = len(self._open()) + bool(self._queued)
         return any(delivered) or not self.waiting
 

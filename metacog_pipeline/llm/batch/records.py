@@ -1,20 +1,4 @@
-"""What is on the disk about each batch: a folder of its own below ``<home>/batches``, written before it is submitted.
-
-::
-
-    record.json      its state; replaced whole
-    answers.txt      of each request the answer it asks for, the most it can cost, and the request
-    results.jsonl    what came back, as it came
-
-    submitting ──> submitted ──> collected ──> done
-         │              │
-         │              └─> refused (the provider does not take it; nothing is billed)
-         └─> looked for by its mark; where it is not there, forgotten, and its requests are asked again
-
-A batch ``submitting`` may have been sent. Those who write a record hold the lock of the partition it belongs to. Where
-several hosts share a store, a record goes there with every change, before what it announces happens: another host goes on
-with the batch as the host that wrote it would, and submits nothing twice.
-"""
+"""What is on the disk about each batch: a folder below ``<home>/batches``, written before it is submitted."""
 
 from __future__ import annotations
 
@@ -39,33 +23,35 @@ from metacog_pipeline.storage.attached import store_of
 if TYPE_CHECKING:
     from metacog_pipeline.storage.store import Store
 
+# ``answers.txt`` has of each request the answer it asks for, the most it can cost, and the request.
 RECORD, ANSWERS, RESULTS = "record.json", "answers.txt", "results.jsonl"
 #: In the order a batch passes through them: of two records of one batch the later counts.
+# submitting, submitted, collected, done. A batch that is submitting may have been sent: it is looked for by its
+# mark, and only where it is not there its requests are asked again. One refused was not taken, and is not billed.
 State = Literal["submitting", "submitted", "collected", "done", "refused", "given up"]
 OPEN_STATES = ("submitting", "submitted")
 _STATE = re.compile(rb'"state": "([a-z ]+)"')
 
 
 class BatchRecord(BaseModel):
-    """One batch.
-
-    ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the folder
-    of its answers; ``account`` a digest of the key's variable and the key. ``remote`` is its name at the provider.
-    ``worst_usd`` is set aside for its ``n`` requests until ``cost_usd`` is known; ``counts`` says how many were answered.
-    """
+    """One batch, found at its provider by its mark."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
     version: Literal[1] = 1
     mark: str
+    # Benchmark, model and run.
     partition: tuple[str, str, int]
     kept_in: str
     address: str
+    # A digest of the key's variable and the key: no other key finds the batch again.
     account: str
     n: int
+    # Set aside for all requests until their cost is known.
     worst_usd: float | None
     created_at: AwareDatetime
     state: State = "submitting"
+    # Its name at the provider.
     remote: str | None = None
     ended_at: AwareDatetime | None = None
     remote_state: str | None = None
@@ -79,6 +65,8 @@ class BatchRecord(BaseModel):
         return max(0.0, (datetime.now(UTC) - self.created_at).total_seconds())
 
 
+# Whoever writes one holds the lock of its partition. Where several hosts share a store, a record goes there
+# before what it announces happens: another host goes on with the batch and submits nothing twice.
 class Batch:
     """One batch of a study home: its record, and the files in its folder, which bears the batch's mark."""
 

@@ -1,9 +1,4 @@
-"""Answer a batch of requests with a model in this process: transformers' ``generate``, each row held to its own request.
-
-The rows of a batch belong to different questions, so each has its own random numbers, seeded by what was asked: the same
-question gets the same draw in any batch. Drawing is done with Gumbel noise (the largest of log p + g is a
-draw from p), so that the library may always take the largest.
-"""
+"""Answer a batch of requests with a model in this process: transformers' ``generate``, each row held to its own request."""
 
 from __future__ import annotations
 
@@ -31,6 +26,8 @@ class _CannotAsk(Exception):
     """What makes one request impossible: a code and a line."""
 
 
+# The rows of a batch belong to different questions, so each has its own random numbers, seeded by what was
+# asked: the same question gets the same draw in any batch.
 @dataclass(slots=True)
 class _Row:
     """One request while it is answered; ``options`` are the admitted answers, each with its end, where it is a choice."""
@@ -54,10 +51,7 @@ class _Row:
 
 
 class LocalModel:
-    """A `ChatModel` over a folder. Calls that wait together are answered together, ``spec.batch_size`` at a time.
-
-    For one event loop; generation runs in a thread, so that answers are written to disk meanwhile. Errors as of `load`.
-    """
+    """A `ChatModel` over a folder. Calls that wait together are answered together, ``spec.batch_size`` at a time."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self.spec = spec
@@ -87,6 +81,7 @@ class LocalModel:
             batch = self._waiting[: self.spec.batch_size]
             del self._waiting[: self.spec.batch_size]
             try:
+                # In a thread, so that answers are written to disk meanwhile.
                 done = await asyncio.to_thread(answer_batch, self._loaded, [request for request, _ in batch])
             except Exception as error:  # out of memory, a broken device
                 said = f"model {self.spec.name}: {type(error).__name__}: {error}"
@@ -222,6 +217,7 @@ def _advance(loaded: Loaded, torch: Any, plain: Any, row: _Row, token: int, stop
     row.ended = bool(row.options) and set(row.admitted()) <= set(stop)  # nothing but the end is left
 
 
+# The largest of log p + g is a draw from p, so that the library may always take the largest.
 def _gumbel(torch: Any, size: int, row: _Row) -> Any:
     asked = f"{types.request_json(row.request)}|{len(row.tokens)}".encode("utf-8", "surrogatepass")
     seed = int.from_bytes(hashlib.sha256(asked).digest()[:8], "big") >> 1

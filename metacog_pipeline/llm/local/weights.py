@@ -13,11 +13,7 @@ _TOLD_BY = (".json", ".jinja", ".model", ".txt", ".safetensors")
 
 
 def weights_digest(folder: str) -> str | None:
-    """Return the SHA-256 of a model folder's configuration, tokenizer and weights; None where there is no model.
-
-    Files above 16 MiB are sampled: their length and 256 blocks of 64 KiB spread evenly, ends included. Training changes
-    nearly every weight, so a sample distinguishes two checkpoints in a fraction of the time that reading them takes.
-    """
+    """Return the SHA-256 of a model folder's configuration, tokenizer and weights; None where there is no model."""
     path = Path(folder)
     try:
         files = sorted(each for each in path.iterdir() if each.suffix in _TOLD_BY and each.is_file())
@@ -26,6 +22,8 @@ def weights_digest(folder: str) -> str | None:
         return None
     if not any(name == "config.json" for name, _, _ in state):
         return None
+    # Large files are sampled: training changes nearly every weight, so 256 blocks spread evenly distinguish
+    # two checkpoints in a fraction of the time that reading them takes.
     return _digest(path, state)
 
 

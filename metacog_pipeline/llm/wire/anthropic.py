@@ -1,10 +1,4 @@
-"""Anthropic Messages.
-
-The API has two versions: 2026-10-21, which the official client sends, refuses every sampling parameter; 2023-06-01 takes a
-temperature, on the models that have one. So the request decides. Each version gets the key in the header its clients use.
-
-There is no seed, no guided choice, no bias and there are no log-probabilities. With thinking no temperature is sent.
-"""
+"""Anthropic Messages: no seed, no guided choice, no bias and no log-probabilities."""
 
 from __future__ import annotations
 
@@ -16,6 +10,8 @@ from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, TokenBias
 from metacog_pipeline.llm.wire import events, values
 from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 
+# The newer version refuses every sampling parameter, the older one takes a temperature on the
+# models that have one. So the request decides.
 VERSION = "2026-10-21"
 VERSION_WITH_TEMPERATURE = "2023-06-01"
 PROTECTED = frozenset({"model", "messages", "system", "stream"})
@@ -23,22 +19,21 @@ ENDS = ("stop_reason", "stop_details", "stop_sequence")
 
 
 def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict | None:
-    """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked.
-
-    Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too. One that was
-    seen to think unasked, and takes no temperature (``sampled``), is asked for its thinking, so that it can be shown.
-    """
+    """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked."""
     display = "summarized" if known.shows_reasoning(spec) else None
     if spec.thinking_tokens == 0:
         return {"type": "disabled"}
+    # Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too.
     if spec.thinking_tokens is not None and "thinking_budget" not in known.refused:
         return values.present(type="enabled", budget_tokens=spec.thinking_tokens, display=display)
+    # One that was seen to think unasked is asked for its thinking, so that it can be shown.
     wanted = spec.effort or spec.thinking_tokens or (known.reasons and not sampled)
     if wanted and "adaptive_thinking" not in known.refused:
         return values.present(type="adaptive", display=display)
     return None
 
 
+# Each version gets the key in the header its clients use.
 def _headers(body: values.JsonDict, key: str | None) -> dict[str, str]:
     sampled = any(name in body for name in ("temperature", "top_p", "top_k"))
     headers = {

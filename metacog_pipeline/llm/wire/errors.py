@@ -78,17 +78,14 @@ def failure(status: int, codes: Iterable[str], message: str, param: str | None =
 
 
 def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
-    """Return the completion of an error body, or of an error event; one reader for every server.
-
-    The forms of OpenAI, Azure (``innererror``), vLLM (also unwrapped), xAI (``error`` as text), OpenRouter
-    (``metadata``), FastAPI (``detail``), Anthropic and Google (``details``).
-    """
+    """Return the completion of an error body, or of an error event; one reader for every server."""
     if not isinstance(decoded, dict):
         page = body.decode("utf-8", "replace")  # such as a proxy's HTML
         if 300 <= status < 400:
             target = headers.get("location", "somewhere else")
             page = f"redirected to {target}: redirects are not followed, correct base_url"
         return failure(status, (), page)
+    # OpenAI, Azure (``innererror``), vLLM (unwrapped), xAI (text), OpenRouter, FastAPI (``detail``), Anthropic, Google.
     error = values.dict_at(decoded, "error") or decoded
     named = values.count_at(error, "code")
     if named is not None and 200 <= status < 300 and 400 <= named < 600:
@@ -139,18 +136,16 @@ def _google_param(details: list[object]) -> str | None:
 
 
 def struck_out(completion: Completion, key: str | None) -> Completion:
-    """Return ``completion`` with the provider's own fields made safe to show: without ``key``, on one line, short.
-
-    Parts of the key go too, because providers quote keys with their middle left out. The answer's text is left as it
-    came but for the whole key, however it was escaped.
-    """
+    """Return ``completion`` with the provider's own fields made safe to show: without ``key``, on one line, short."""
     secret = key if key is not None and len(key) >= SECRET_LENGTH else None
     safe: dict[str, Any] = {}
     for name, limit in SHOWN.items():
         if (said := getattr(completion, name)) is not None:
+            # Parts of the key go too, because providers quote keys with their middle left out.
             without = redacted(said[:READ_LIMIT], key)
             safe[name] = one_line(_parts(secret).sub(STRUCK_OUT, without) if secret else without, limit)
     if secret is not None:
+        # The answer's text is left as it came but for the whole key, however it was escaped.
         safe["text"] = redacted(completion.text, secret)
         safe["reasoning_text"] = redacted(completion.reasoning_text or "", secret) or None
         if completion.logprobs and secret in "".join(token.token for token in completion.logprobs):

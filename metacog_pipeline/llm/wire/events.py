@@ -1,9 +1,4 @@
-"""A reply as the events that it comes in: a stream of server-sent events, or one event where it came in one piece.
-
-A `Reply` takes the events one after another and makes one completion of them, so that a reply is read in one way however
-it came. An error inside a stream is that error; a stream that ended early, or held something that cannot be read, is a
-failure worth another try, with the text that had come.
-"""
+"""A reply as the events that it comes in: a stream of server-sent events, or one event where it came in one piece."""
 
 from __future__ import annotations
 
@@ -56,18 +51,17 @@ class UnsupportedConstraint(ValueError):
 
 
 def events_of(body: bytes, content_type: str) -> list[bytes] | None:
-    """Return the data of each event of a stream; ``None`` for a body in one piece of any content type.
-
-    Servers answer a request for a stream with JSON or HTML under either type. An event that was not closed counts.
-    """
+    """Return the data of each event of a stream; ``None`` for a body in one piece of any content type."""
     text = body.removeprefix(BYTE_ORDER_MARK)
     begins = text[:64].lstrip()
+    # Servers answer a request for a stream with JSON or HTML under either type.
     if begins[:1] in (b"{", b"[", b"<"):
         return None
     if not ("event-stream" in content_type.lower() or begins.startswith(FIELDS)):
         return None
     found: list[bytes] = []
     data: list[bytes] = []
+    # An event that was not closed counts.
     for line in [*text.splitlines(), b""]:
         if line.startswith(b"data:"):
             data.append(line[6:] if line.startswith(b" ", 5) else line[5:])
@@ -78,18 +72,16 @@ def events_of(body: bytes, content_type: str) -> list[bytes] | None:
 
 
 def total_usage(reports: Sequence[tuple[values.JsonDict, int]], outputs: Sequence[str]) -> values.JsonDict:
-    """Return the usage of a whole reply from its reports, each with the characters that had come; empty without any.
-
-    Most servers repeat the sum so far, so of each count the largest holds (a proxy may append zeros). Where the output
-    fell from one report to the next, or never grew although far more text came than it can be, each report is about its
-    own chunk: the output is their sum.
-    """
+    """Return the usage of a whole reply from its reports, each with the characters that had come; empty without any."""
     usage: values.JsonDict = {}
     counted = []
     for report, text in reports:
+        # Most servers repeat the sum so far, so of each count the largest holds (a proxy may append zeros).
         usage = _largest(usage, report)
         if output := sum(values.count_at(report, name) or 0 for name in outputs):
             counted.append((output, text))
+    # Where the output fell, or never grew although far more text came than it can be, each report is about
+    # its own chunk.
     fell = any(later[0] < before[0] for before, later in itertools.pairwise(counted))
     grew = bool(counted) and counted[-1][0] > counted[0][0]
     short = bool(counted) and counted[-1][1] > MOST_PER_TOKEN * counted[-1][0]
@@ -119,11 +111,7 @@ def _largest(known: values.JsonDict, report: values.JsonDict) -> values.JsonDict
 
 
 class Choice:
-    """One of the answers that a reply offers, in the pieces that have come. ``words`` are about its end.
-
-    Text behind an end takes it back: the reply goes on. Some servers name an end with every piece of text. So an end is
-    believed at once (``finished``) only where text came before without one; else when the stream is closed.
-    """
+    """One of the answers that a reply offers, in the pieces that have come. ``words`` are about its end."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -138,6 +126,8 @@ class Choice:
 
     def heard(self, *, text: bool, end: bool) -> None:
         """Note whether an event brought some of the answer's ``text``, and named an ``end``."""
+        # Text behind an end takes it back, and some servers name an end with every piece of text. So an end
+        # is believed at once only where text came before without one.
         if text:
             self._told_apart = not self.ended and (self._told_apart or not end)
             self.ended = False
@@ -154,6 +144,8 @@ class Choice:
         self.length += len(piece)
 
 
+# Takes events one after another, so that a reply is read in one way however it came. A stream that ended
+# early, or held what cannot be read, is a failure worth another try, with the text that had come.
 class Reply(ABC):
     """A wire format: how a call is encoded (``build``), and what its reply says so far."""
 

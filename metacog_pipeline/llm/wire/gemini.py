@@ -1,8 +1,4 @@
-"""Gemini ``generateContent``, of version ``v1`` as the official client's; a ``base_url`` that ends in another keeps it.
-
-A choice is asked for as an enum answered in plain text, a JSON object as a JSON schema. There is no logit bias. Parts
-marked as thoughts are no answer.
-"""
+"""Gemini ``generateContent``, of version ``v1`` as the official client's; a ``base_url`` that ends in another keeps it."""
 
 from __future__ import annotations
 
@@ -28,6 +24,7 @@ def _url(spec: ModelSpec, streamed: bool) -> str:
     return f"{versioned}/{quote(path, safe='/')}:{method}"
 
 
+# A choice is an enum answered in plain text; there is no logit bias.
 def _constraint(request: types.ChatRequest) -> values.JsonDict:
     match request.constraint:
         case None:
@@ -119,6 +116,7 @@ class ContentReply(events.Reply):
         return values.listed_logprobs(self.lead.tokens, self.lead.tops, "logProbability")
 
 
+# Parts marked as thoughts are no answer.
 def _add(candidate: values.JsonDict, choice: events.Choice) -> None:
     """Add to a choice what an event says of it."""
     answered = False

@@ -1,8 +1,4 @@
-"""OpenAI chat completions, which many servers speak (vLLM, Ollama, llama.cpp, OpenRouter, …).
-
-The limit on tokens is sent as ``max_completion_tokens`` to OpenAI, whose newer models refuse the older name, and as
-``max_tokens`` to every other address, until a model was found to take one of them or ``extra_body`` sets either.
-"""
+"""OpenAI chat completions, which many servers speak (vLLM, Ollama, llama.cpp, OpenRouter, …)."""
 
 from __future__ import annotations
 
@@ -17,6 +13,7 @@ from metacog_pipeline.llm.wire import events, values
 from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "messages", "stream"})
+# OpenAI's newer models refuse the older name; every other address gets it until a model was found to take one.
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 WORDS = ("finish_reason", "native_finish_reason", "content_filter_results", "error")  # about a choice's end
 #: Thinking: DeepSeek and older vLLM; OpenRouter, Ollama, vLLM; others.
@@ -96,12 +93,7 @@ class ChatReply(events.Reply):
         return None
 
     def _usage(self, counted: values.JsonDict) -> types.Usage:
-        """Return the tokens.
-
-        Some count reasoning on top of the completion instead of within it (xAI, Gemini in OpenAI's format), and reasoning
-        that is more than the completion cannot be within it. All of it is billed, so all of it is output here. What a
-        total has on top of input and output is thought, unless it is what a cache held.
-        """
+        """Return the tokens."""
         details = values.dict_at(counted, "prompt_tokens_details")
         cached, written = (values.count_at(details, name) for name in ("cached_tokens", "cache_write_tokens"))
         if cached is None:
@@ -109,9 +101,11 @@ class ChatReply(events.Reply):
         sent, got = (values.count_at(counted, name) for name in ("prompt_tokens", "completion_tokens"))
         thought = values.count_at(counted.get("completion_tokens_details"), "reasoning_tokens")
         if got is not None:
+            # What a total has on top of input and output is thought, unless it is what a cache held.
             extra = values.left_of(values.count_at(counted, "total_tokens"), sent, got)
             if extra == (cached or 0) + (written or 0):
                 sent, extra = None if sent is None else sent + extra, 0
+            # Some count reasoning on top of the completion (xAI, Gemini in this format); all of it is billed as output.
             if extra := max(extra, thought if thought is not None and thought > got else 0):
                 got, thought = got + extra, max(thought or 0, extra)
         return types.Usage(sent, got, thought, cached, written)
@@ -189,11 +183,9 @@ def leading_thought(text: str) -> str | None:
 
 
 def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple[types.TokenLogprob, ...]:
-    """Return the tokens of the answer ``text`` where ``tokens`` begin with those of the thinking before it (vLLM).
-
-    Empty where it is unknown where the answer begins: a probability must not be read off a thought.
-    """
+    """Return the tokens of the answer ``text`` where ``tokens`` begin with those of the thinking before it (vLLM)."""
     said, words = text.strip(), [token.token for token in tokens]
+    # A probability must not be read off a thought: nothing where it is unknown where the answer begins.
     if not said:
         return ()
     reply, ends = "".join(words), list(accumulate(map(len, words)))

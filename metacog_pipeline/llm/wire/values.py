@@ -20,13 +20,11 @@ NO_WORDS = frozenset({"", "null", "none", "undefined"})  # what servers write in
 
 
 def load(body: bytes) -> object:
-    """Return the JSON value of ``body``, or ``None`` where it cannot be read.
-
-    An answer was paid for: bytes that are no UTF-8 are replaced (U+FFFD), and a number too long to be one is infinite.
-    """
+    """Return the JSON value of ``body``, or ``None`` where it cannot be read."""
     try:
         return from_json(body, cache_strings="keys")  # three times as quick
     except ValueError:  # or a lone surrogate, a byte order mark, more depth than it takes
+        # An answer was paid for: bytes that are no UTF-8 are replaced, and a number too long to be one is infinite.
         for text in (body, body.decode("utf-8-sig", "replace")):
             with contextlib.suppress(ValueError, RecursionError):
                 return json.loads(
