@@ -19,10 +19,7 @@ from metacog_pipeline.transcripts.shared import writing
 
 
 def rows(study: Study) -> list[dict[str, Any]]:
-    """Return the batches of a study, oldest first: ``cost_usd`` once results are there, else the most it can cost.
-
-    Raises ``StoreError`` where a record cannot be read.
-    """
+    """Return the batches of a study, oldest first."""
     found = []
     for record in (batch.record for batch in records.batches(study.home)):
         settled = record.state not in records.OPEN_STATES
@@ -36,6 +33,7 @@ def rows(study: Study) -> list[dict[str, Any]]:
                 "age_s": record.age_s,
                 "requests": record.n,
                 "answered": record.counts.get("answered"),
+                # Before results are there, the most it can cost.
                 "cost_usd": record.cost_usd if settled else record.worst_usd,
                 "settled": settled,
                 "message": record.message,
@@ -61,10 +59,7 @@ def folder_of(study: Study, batch: Batch) -> PartitionFolder:
 
 
 def cancel(study: Study, mark: str) -> None:
-    """Ask the provider to stop a batch; the next run collects, and pays for, the answers it has by then.
-
-    Raises ``StudyError`` for a batch that is not submitted, ``ProviderError`` where the provider refuses.
-    """
+    """Ask the provider to stop a batch; the next run collects, and pays for, the answers it has by then."""
     batch = _named(study, mark)
     if batch.record.state != "submitted":
         raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
@@ -76,10 +71,7 @@ def cancel(study: Study, mark: str) -> None:
 
 
 def give_up(study: Study, mark: str) -> None:
-    """Forget a batch that cannot be collected: its requests are asked again; its worst case counts as spent for good.
-
-    Raises ``StudyError`` for one that has been collected, ``StoreError`` while a run works on it.
-    """
+    """Forget a batch that cannot be collected: its requests are asked again; its worst case counts as spent for good."""
     with writing(folder_of(study, _named(study, mark))):
         batch = _named(study, mark)  # read again: until now a run may have collected it
         if batch.record.state not in records.OPEN_STATES:
@@ -88,10 +80,7 @@ def give_up(study: Study, mark: str) -> None:
 
 
 def ended(study: Study) -> list[Batch]:
-    """Return the batches a run could go on with: ended at the provider, or of unknown outcome, and in no run's hands.
-
-    Writes nothing. A batch whose provider cannot be reached now is left out.
-    """
+    """Return the batches a run could go on with: ended at the provider, or of unknown outcome, and in no run's hands."""
     found = []
     for batch in records.batches(study.home):
         if batch.record.state in records.OPEN_STATES and _can_go_on(study, batch):

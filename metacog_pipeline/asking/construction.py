@@ -82,10 +82,7 @@ def for_items(benchmark: Bound) -> set[str]:
 
 # --- running a step -----------------------------------------------------------------------------------------------------
 def run_step(benchmark: Bound, step: Step) -> Made:
-    """Make a step's result and keep it.
-
-    Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then.
-    """
+    """Make a step's result and keep it."""
     asset = f"{benchmark.name}_{step.name}"
     for name in step.needs:
         if not result_path(benchmark, name).exists():
@@ -93,6 +90,7 @@ def run_step(benchmark: Bound, step: Step) -> Made:
             raise SourceError(f"{asset}: {why}")
     inputs = KeptInputs(benchmark)
     made = step.make(benchmark, inputs)
+    # Nothing is kept where a blocking check fails.
     for name, check in step.checks.items():
         if check.blocking and not made.checks[name].passed:
             why = "; ".join(f"{key}: {value}" for key, value in made.checks[name].facts.items())

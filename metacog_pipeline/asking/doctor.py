@@ -1,8 +1,4 @@
-"""The doctor: checks that a run can start (home, budget, data sets, items, models) before it spends.
-
-Each check gives one line, and a check that fails hides no other. Models are asked at the same time, one short question
-each, none where it is known already how they answer.
-"""
+"""The doctor: checks that a run can start (home, budget, data sets, items, models) before it spends."""
 
 from __future__ import annotations
 
@@ -65,12 +61,10 @@ def fail(subject: str, text: str, error: type[MetacogError] | MetacogError) -> F
 
 
 def examine(study: Study, *, offline: bool = False) -> list[Finding]:
-    """Return what every check of ``study`` finds, in an order for reading; ``offline`` asks no model.
-
-    Items are built, as a plan builds them, where the home can be written and their data sets are fetched.
-    """
+    """Return what every check of ``study`` finds, in an order for reading; ``offline`` asks no model."""
     found = [*_checked("home", _home(study)), *_checked("budget", _budget(study))]
     usable = all(each.state != "fail" for each in found if each.subject == "home")
+    # Items are built, as a plan builds them, where the home can be written.
     for benchmark in enabled(study):
         found += _checked(benchmark.name, _benchmark(benchmark, usable))
     return found + asyncio.run(_models(study, offline))
@@ -82,6 +76,7 @@ def exit_code(findings: Sequence[Finding]) -> int:
     return codes.pop() if len(codes) == 1 else int(bool(codes))
 
 
+# A check that fails hides no other.
 def _checked(subject: str, check: Iterator[Finding]) -> Iterator[Finding]:
     """Yield what a check finds; that it broke is a finding too."""
     try:
@@ -133,6 +128,7 @@ def _benchmark(benchmark: Bound, usable_home: bool) -> Iterator[Finding]:
 
 
 # --- models -------------------------------------------------------------------------------------------------------------
+# All models at the same time, one short question each, none where it is known already how they answer.
 async def _models(study: Study, offline: bool) -> list[Finding]:
     """Return what is found about each model; one is asked that nothing is known of and nothing speaks against."""
 
@@ -192,17 +188,14 @@ def _key(spec: ModelSpec) -> Iterator[Finding]:
 
 
 async def probe(study: Study, spec: ModelSpec) -> Capabilities:
-    """Return what one short question to a model over HTTP finds out: it is asked as a run would ask it.
-
-    One answer at most is billed, through the budget, and what it teaches is kept for all benchmarks. Raises the
-    ``MetacogError`` that says why it cannot be asked.
-    """
+    """Return what one short question to a model over HTTP finds out: it is asked as a run would ask it."""
     from metacog_pipeline.llm.open import Clients, open_model  # loads HTTP
 
     home, cap = study.home, study.study.budget_usd
     with contextlib.closing(Budget(home, cap, known_spent_usd=kept_cost(home))) as budget:
         async with Clients(budget=budget, retries=IMPATIENT) as clients:
             model = open_model(spec, shared=clients)
+            # One answer at most is billed, and what it teaches is kept for all benchmarks.
             learnt = Learnt.of(model, home, spec.name, request_digest(spec))
             try:
                 await negotiate(

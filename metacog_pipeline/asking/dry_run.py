@@ -36,21 +36,18 @@ def stored_answers(folder: PartitionFolder) -> Mapping[str, Answer]:
 
 @dataclass(slots=True)
 class DryRun:
-    """An `Ask` over kept answers: ``find`` gives one by its identity, ``under_way`` says whether a batch has the call.
-
-    A call without an answer is given blanks as long as its answer may get, so that later prompts that quote it are worded
-    and counted. A call that several tasks make alike is counted once.
-
-    ``counts`` has calls, those answered and those in_batches under way, and of all others tokens_in and tokens_out: the
-    most the answers may take, thinking left out.
-    """
+    """An `Ask` over kept answers: ``find`` gives one by its identity, ``under_way`` says whether a batch has the call."""
 
     spec: ModelSpec
     run: int
     seed: int
+    # A call without an answer is given blanks as long as its answer may get, so that later
+    # prompts that quote it are worded and counted.
     find: Callable[[str], Answer | None]
     under_way: Callable[[str], bool] = in_no_batch
     profile: Profile = field(default_factory=lambda: Profile("text"))
+    # Calls, those answered, those in batches, and of all others the most tokens, thinking left out. A call
+    # that several tasks make alike is counted once.
     counts: Counter[str] = field(default_factory=Counter)
     identities: set[str] = field(default_factory=set)  # of every call
     lacks: bool = False  # the task under way makes a call without a kept answer
@@ -104,10 +101,8 @@ class DryRun:
             return
 
     def profile_for(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile:
-        """Return the profile ``task`` is asked under: ``profile``, unless it was answered in a better one of ``modes``.
-
-        The provider took that mode once and refuses it today, and nothing answered is asked twice because of it.
-        """
+        """Return the profile ``task`` is asked under: ``profile``, unless it was answered in a better one of ``modes``."""
+        # The provider took the better mode once and refuses it today: nothing answered is asked twice because of it.
         return self._holding(task, profile, modes) or profile if _better(profile, modes) else profile
 
     def answered_under(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile | None:
@@ -129,18 +124,15 @@ class DryRun:
 def current_answers(
     partition: Partition, modes: Sequence[str], tasks: Callable[[], Sequence[Task]]
 ) -> pl.DataFrame:
-    """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now.
-
-    A complete partition has marked those itself, unless a task has answers in two modes: a mode that was tried in vain, or
-    marks of an earlier version. In one that stopped early, items not reached yet still hold their old answers, which
-    nothing marks.
-    """
+    """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now."""
     frame = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
     profile = partition.known_profile()
     if profile is None or profile.mode == "import":
         return frame
     answered = frame.filter(pl.col("status") != "failed").group_by("item_id", "condition")
     two_modes = bool((answered.agg(pl.col("mode").n_unique())["mode"] > 1).any())
+    # A complete partition has marked superseded answers itself, unless a task has answers in two modes. One
+    # that stopped early still holds old answers of items it did not reach, which nothing marks.
     if partition.manifest().get("state") == "complete" and not two_modes:
         return frame
     now = DryRun.of(partition, partition.spec).through(tasks(), profile, modes).identities

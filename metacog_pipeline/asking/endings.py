@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from metacog_pipeline.asking.variables import WATCH_PARENT
-
+# Variables that one process of a command sets for the next: how a run asks.
+WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
+REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ONE_PRESS_S = 1.0  # signals so close are one wish: a service manager signals each of its processes
 PARENT_WATCHED_EVERY_S = 1.0

@@ -1,7 +1,4 @@
-"""Judges: verdicts of other models on a model's responses, asked, kept and read like answers themselves.
-
-Their partition is that of the judged model and run, under the name ``<benchmark>_judgements``.
-"""
+"""Judges: verdicts of other models on a model's responses, asked, kept and read like answers themselves."""
 
 from __future__ import annotations
 
@@ -13,8 +10,7 @@ import polars as pl
 
 from metacog_pipeline.asking.construction import step_current, step_of
 from metacog_pipeline.asking.dry_run import DryRun
-from metacog_pipeline.asking.panel import Panelist
-from metacog_pipeline.asking.session import Partition, query_panel, request_digest
+from metacog_pipeline.asking.session import Panelist, Partition, query_panel, request_digest
 from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Judging, Stage
@@ -33,6 +29,7 @@ def wanted(benchmark: Bound) -> Judging | None:
     return judging if judging is not None and judging.wanted(benchmark) else None
 
 
+# That of the judged model and run, under a name of its own.
 def judged_as(partition: Partition) -> Partition:
     """Return the partition of the judgements about ``partition``'s model and run."""
     return replace(partition, benchmark=judgements_of(partition.benchmark))
@@ -91,11 +88,9 @@ def ask(
     responses: pl.DataFrame,
     on_progress: OnProgress = None,
 ) -> SessionResult:
-    """Ask the judges of a model and run what is not judged yet.
-
-    Raises ``SourceError`` where a step that judging needs is stale: judges are tried before they grade.
-    """
+    """Ask the judges of a model and run what is not judged yet."""
     kept = judged_as(partition)
+    # Judges are tried before they grade.
     for name in judging.needs:
         if not step_current(benchmark, step_of(benchmark, name)):
             raise SourceError(
@@ -109,14 +104,11 @@ def ask(
 
 # --- reading ------------------------------------------------------------------------------------------------------------
 def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> pl.DataFrame:
-    """Return the kept judgements of a model and run, one row per item, condition and judge.
-
-    Of a partition that stopped early only those count that answer what would be asked now. A judge that is called
-    otherwise now keeps its judgements.
-    """
+    """Return the kept judgements of a model and run, one row per item, condition and judge."""
     kept = judged_as(partition)
     transcripts = pl.DataFrame(pl.from_arrow(answers_table(kept.folder)))
     judges = [each.name for each in judging.judges(benchmark, partition.spec)]
+    # Of a partition that stopped early only what would be asked now counts. A judge called otherwise now keeps its own.
     if kept.manifest().get("state") != "complete" or not transcripts["model"].is_in(judges).all():
         now = panel_identities(kept, panel(benchmark, judging, partition, responses))
         judge_of = {answer: judge for judge, answers in now.items() for answer in answers}
@@ -129,10 +121,7 @@ def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl
 
 
 def panel_identities(kept: Partition, panel: Sequence[Panelist]) -> dict[str, set[str]]:
-    """Return by judge the identities of every call its tasks take now; none for a judge that was never asked.
-
-    Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
-    """
+    """Return by judge the identities of every call its tasks take now; none for a judge that was never asked."""
     found = {}
     for each in panel:
         profile, dry = kept.known_profile(each.spec), DryRun.of(kept, each.spec)

@@ -1,13 +1,4 @@
-"""The loop that asks the items of one partition, from top to bottom.
-
-1. Items whose answers are all kept are counted; no model is asked for them.
-2. Where it is not known how the model can be asked, the first of the others find out (`negotiation`).
-3. Items are asked one by one until one reply can be read: no more is paid for than shows that nothing can.
-4. Several workers ask the rest, in order. Items whose answers are in batches wait until a batch has ended.
-
-A partition stops early on a spent budget, a provider that rejects every call or is away, replies that are billed and cannot
-be used, or many failures in a row. All answers until then are kept; the next session asks only for the rest.
-"""
+"""The loop that asks the items of one partition, from top to bottom."""
 
 from __future__ import annotations
 
@@ -49,21 +40,22 @@ def _advice(spec: ModelSpec) -> str:
     )
 
 
+# Items whose answers are kept are counted; the first of the others find out how the model can be asked;
+# items go one by one until a reply can be read, so that no more is paid for than shows that nothing can;
+# then several workers ask the rest. Items in batches wait until a batch has ended.
 class Loop:
-    """One session's way through ``tasks``; a model over HTTP has at most ``spec.max_concurrency`` calls under way.
-
-    ``modes``: answer modes to try, best first. ``known``: how the model was asked before. ``on_stop`` gives up calls that
-    are not sent yet. ``result`` says at any time how far it is.
-    """
+    """One session's way through ``tasks``; a model over HTTP has at most ``spec.max_concurrency`` calls under way."""
 
     def __init__(
         self,
         session: Session,
         tasks: Sequence[Task],
+        # Modes to try, best first.
         modes: Sequence[str],
         *,
         known: Profile | None = None,
         on_progress: OnProgress = None,
+        # Gives up calls that are not sent yet.
         on_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.session, self.tasks, self.modes = session, tasks, tuple(modes)
@@ -153,20 +145,18 @@ class Loop:
                 raise NotSent
 
     async def _ask(self, task: Task) -> bool:
-        """Ask ``task``; return whether its last reply gives something to read.
-
-        Where it is refused for an option, find out again how the model can be asked: items differ in the options they
-        need, and providers change. A refusal that names nothing may be about the question, so it takes several in a row.
-        """
+        """Ask ``task``; return whether its last reply gives something to read."""
         profile = self.result.profile
         assert profile is not None, "found before tasks are asked"
         try:
             return await self._ask_under(profile, task)
         except StepFailed as error:
+            # A refusal that names nothing may be about the question, so it takes several in a row.
             in_doubt = named_option(error.completion) is None and not error.fatal
             few = self._failures_in_a_row + 1 < FEW_IN_A_ROW
             if not may_be_an_option(error.completion) or (in_doubt and few):
                 raise
+            # Items differ in the options they need, and providers change: find out again how the model can be asked.
             async with self._negotiating:
                 if self.result.stopped is not None:
                     raise
@@ -248,14 +238,13 @@ class Loop:
             self.stop(str(error))
 
     def _concerns_all(self, error: StepFailed) -> bool:
-        """Whether every further item would fail as this one did.
-
-        A refusal that names the key, the account or the model says so. One that only forbids (xAI forbids single
-        questions like that) and a provider that is away count where nothing was answered, or after a few in a row.
-        """
+        """Whether every further item would fail as this one did."""
+        # It names the key, the account or the model.
         if decisive(error.completion):
             return True
         nothing = self.result.answered == 0
         decided = isinstance(error, Refused) and error.decided
+        # One that only forbids (xAI forbids single questions like that) counts where nothing was answered,
+        # or after a few in a row.
         in_doubt = error.fatal or error.provider_away
         return (nothing and decided) or (in_doubt and (nothing or self._failures_in_a_row >= FEW_IN_A_ROW))

@@ -1,11 +1,4 @@
-"""How a model can be asked, learnt from its refusals: one table of request options, and what is left out for each.
-
-A refusal (400, 401, 403, 404, 422) that names an option costs that option. One that names nothing may be about the
-question, so another question is asked first; then it costs one group of options after another, and in the end all of them:
-only the bare call decides that a key, a model or an address is wrong. What the study asks for by name (effort,
-thinking_tokens, verbosity, extra_body) is never left out; the line that ends the session names its key. A refused call
-costs nothing, and at most ``MOST_CALLS`` are refused.
-"""
+"""How a model can be asked, learnt from its refusals: one table of request options, and what is left out for each."""
 
 from __future__ import annotations
 
@@ -20,6 +13,9 @@ from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, SAMPLING, Capabilit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 
+# One that names nothing may be about the question, so another question is asked first; then it
+# costs one group of options after another. Only the bare call decides that a key, a model or an
+# address is wrong. Refused calls cost nothing.
 MOST_CALLS = 5  # two questions whole, two groups left out in turn, and the bare call
 REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
@@ -29,13 +25,11 @@ RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")  # a field t
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What a call may carry.
+    """What a call may carry."""
 
-    ``names`` providers give it in a refusal, lower case and without punctuation; ``instead`` what is left out where it is
-    refused, the least first: the option itself, or what shows the thinking, or the room for it.
-    """
-
+    # As providers give it in a refusal, lower case and without punctuation.
     names: str
+    # What is left out where it is refused, the least first: itself, what shows the thinking, or the room for it.
     instead: tuple[frozenset[str], ...] = ()
 
 
@@ -89,6 +83,7 @@ def blamed(refusal: types.Completion, spec: ModelSpec) -> str | None:
     return named_option(refusal) or (f"extra_body.{given}" if given in spec.extra_body else None)
 
 
+# Never left out; the line that ends the session names its key.
 def asked_by_name(spec: ModelSpec) -> dict[str, str]:
     """Return {option: key of the study} of what a model's row asks for by name."""
     keys = [key for key in ("effort", "verbosity", "thinking_tokens") if getattr(spec, key) is not None]
@@ -114,11 +109,7 @@ class Refused(StepFailed):
 
 
 class Negotiation:
-    """The state of one negotiation. Deterministic: the same refusals lead to the same calls.
-
-    ``known`` and ``profile``: what is left out from the start. ``more``: another question can be asked, as the first may
-    have been refused for itself.
-    """
+    """The state of one negotiation. Deterministic: the same refusals lead to the same calls."""
 
     def __init__(
         self,
@@ -129,6 +120,7 @@ class Negotiation:
     ) -> None:
         self.spec, self.modes = spec, tuple(modes)
         self._known = known  # with what was found out
+        # Another question can be asked, as the first may have been refused for itself.
         self._refusals, self.more, self._bare = 0, False, False
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
@@ -246,10 +238,7 @@ class Negotiation:
 async def negotiate(
     negotiation: Negotiation, learnt: Learnt, attempt: Callable[[Profile], Awaitable[object]]
 ) -> Profile:
-    """Return the profile under which ``attempt`` goes through; what was found out is kept.
-
-    Raises `Refused` if no way is left, `StepFailed` if the call fails for another reason than what it carried.
-    """
+    """Return the profile under which ``attempt`` goes through; what was found out is kept."""
     try:
         while True:
             learnt.attempt(negotiation.known)
@@ -257,6 +246,7 @@ async def negotiate(
                 await attempt(negotiation.profile)
                 break
             except StepFailed as error:
+                # It failed for another reason than what it carried.
                 if not may_be_an_option(error.completion):
                     raise
                 negotiation.refused(error.completion)

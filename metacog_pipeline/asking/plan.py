@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.dry_run import DryRun
-from metacog_pipeline.asking.panel import Panelist
-from metacog_pipeline.asking.session import Partition, batches_of, request_digest
+from metacog_pipeline.asking.session import Panelist, Partition, batches_of, request_digest
 from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -22,24 +21,23 @@ from metacog_pipeline.study import Study
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One model on one benchmark, all runs; judges and models that help to make items under the name of their answers.
-
-    ``calls`` and ``tokens_out`` are upper bounds, thinking included; ``in_batches`` are calls that batches under way have:
-    neither answered nor to ask. Dollars are those of what is left to ask in the model's lane, with thinking as it was seen
-    and with as much of it as there is room for; None without a price.
-    """
+    """One model on one benchmark, all runs; judges and models that help to make items under the name of their answers."""
 
     model: str
     benchmark: str
     runs: int
+    # An upper bound, as are the tokens, thinking included.
     calls: int
     answered: int
     to_ask: int
+    # Neither answered nor to ask: batches under way have them.
     in_batches: int
     tokens_in: int
     tokens_out: int
     lane: Lane
+    # Of what is left to ask, with thinking as it was seen; None without a price.
     expected_usd: float | None
+    # With as much thinking as there is room for.
     at_most_usd: float | None
 
 

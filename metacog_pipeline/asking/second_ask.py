@@ -1,8 +1,4 @@
-"""The second ask: a reply that cannot be read is asked once more, for its form alone, in the same conversation.
-
-Never what is right, and no new confidence where one was read: `reading.calls.read_step` takes from the second reply only
-what the first one does not say. It is a step of its own, kept and paid like every other.
-"""
+"""The second ask: a reply that cannot be read is asked once more, for its form alone, in the same conversation."""
 
 from __future__ import annotations
 
@@ -16,11 +12,14 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status
 from metacog_pipeline.reading.calls import AGAIN, Call
 
+# Never what is right, and no confidence where one was read: only what the first reply does not say is taken
+# from the second.
 WORDS = "Please give your answer in this form:\n"
 #: Modes in which the provider itself holds a reply to its form: there is nothing to ask for.
 _HELD = ("choice", "logit_bias")
 
 
+# A step of its own, kept and paid like every other.
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One call of an item as it was made."""

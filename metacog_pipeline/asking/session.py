@@ -1,8 +1,4 @@
-"""One session on a partition: open its answers, ask what is missing, keep it, compact it, write the manifest.
-
-The states a session leaves a partition in are those of `states`; the manifest has them, next to the answers
-(``partition.json``). The loop over the tasks is in `loop`, one call of it in `step`.
-"""
+"""One session on a partition: open its answers, ask what is missing, keep it, compact it, write the manifest."""
 
 from __future__ import annotations
 
@@ -18,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metacog_pipeline import __version__
-from metacog_pipeline.asking.endings import INTERRUPTED, stopping_gently
+from metacog_pipeline.asking.endings import INTERRUPTED, REASK, UNUSABLE, stopping_gently
 from metacog_pipeline.asking.loop import Loop
-from metacog_pipeline.asking.panel import Panelist, ask_each, together
 from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.asking.states import (
     SIMULATED_PREFIX,
@@ -32,8 +27,7 @@ from metacog_pipeline.asking.states import (
 )
 from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.asking.variables import REASK, UNUSABLE
-from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.errors import MetacogError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
@@ -50,8 +44,8 @@ from metacog_pipeline.transcripts.folder import (
     read_manifest,
     write_manifest,
 )
-from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import segment_sizes
+from metacog_pipeline.transcripts.schema import answer_id
 from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records, standing_answers
 
 if TYPE_CHECKING:
@@ -112,6 +106,19 @@ class Partition:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Panelist:
+    """One model and what it is asked. ``modes`` are tried best first; ``respond`` gives a simulated one's answers."""
+
+    spec: ModelSpec
+    tasks: Sequence[Task]
+    modes: Sequence[str]
+    respond: Respond | None = None
+
+
+Outcomes = list[tuple[Panelist, SessionResult]]
+
+
 def request_digest(spec: ModelSpec) -> str:
     """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
     always = ("temperature", "max_tokens", "top_logprobs", "token_ids", "choice_field")
@@ -130,16 +137,10 @@ def query_partition(
     respond: Respond | None = None,
     on_progress: OnProgress = None,
 ) -> SessionResult:
-    """Ask what a partition still lacks; return how the session went. For imported answers no model is asked.
-
-    ``fingerprint`` digests everything the partition depends on; it is written down when the partition is complete, so that
-    the next command sees without opening anything that there is nothing to do. ``respond`` is the simulated observer.
-
-    Raises ``StoreError`` if kept answers cannot be read or written, ``BudgetError``, ``ProviderError``, ``StudyError`` if
-    asking cannot start (no price under a budget, no key); what was acknowledged stays kept.
-    """
+    """Ask what a partition still lacks; return how the session went. For imported answers no model is asked."""
     _take_over(partition)
     with PartitionStore(partition.folder) as store:
+        # No model is asked for imported answers.
         if partition.spec.provider == "replay":
             return _ended(partition, store, _imported(partition.folder, tasks), fingerprint)
         asked = Panelist(partition.spec, tasks, modes, respond)
@@ -148,21 +149,20 @@ def query_partition(
         except MetacogError:
             store.compact()  # what an interrupted session left
             raise
+        # With the fingerprint of all it depends on, so that the next command sees without
+        # opening anything that there is nothing to do.
         return _ended(partition, store, outcome, fingerprint)
 
 
 def query_panel(
     partition: Partition, panel: Sequence[Panelist], *, fingerprint: str, on_progress: OnProgress = None
 ) -> SessionResult:
-    """Ask every judge of ``partition``'s model what is lacking of its verdicts; return how all of them went.
-
-    Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is
-    that of the judged model and run. Raises ``StoreError`` as `query_partition`.
-    """
+    """Ask every judge of ``partition``'s model what is lacking of its verdicts; return how all of them went."""
     _take_over(partition)
     with PartitionStore(partition.folder) as store:
 
         def ask(judge: Panelist, shown: OnProgress) -> SessionResult:
+            # Under the judge's own spec, so an answer's identity, price and rate limit are the judge's.
             return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
 
         found = ask_each(panel, ask, on_progress)
@@ -173,16 +173,55 @@ def query_panel(
         return _ended(partition, store, together(found), fingerprint, notes)
 
 
-def _take_over(partition: Partition) -> None:
-    """Copy what a renamed model has answered under its old name, so that nothing is asked again.
+def ask_each(
+    panel: Sequence[Panelist],
+    ask: Callable[[Panelist, OnProgress], SessionResult],
+    on_progress: OnProgress = None,
+) -> Outcomes:
+    """Return how each panelist went, in order; one that cannot be asked has stopped with the reason, the others go on."""
+    found: Outcomes = []
+    total = sum(len(panelist.tasks) for panelist in panel)
+    for panelist in panel:
+        before = together(found)
 
-    It is the same model where the old name is listed no longer and its row asked in the same way. The dollars stay with
-    the first copy.
-    """
+        def report(done: int, own: int, dollars: float, before: SessionResult = before) -> None:
+            if on_progress is not None:
+                on_progress(before.tasks + done, total, before.tally.cost_usd + dollars)
+
+        try:
+            if INTERRUPTED.is_set():
+                raise ProviderError("interrupted before it was asked")
+            outcome = ask(panelist, report)
+        except MetacogError as error:
+            n = len(panelist.tasks)
+            outcome = SessionResult(n, 0, 0, None, Tally(), str(error), error.exit_code)
+        found.append((panelist, outcome))
+    return found
+
+
+def together(found: Outcomes) -> SessionResult:
+    """Return how all panelists went, as one result; each line names its model."""
+    whole = SessionResult(0, 0, 0, None, Tally())
+    for panelist, one in found:
+        whole.tally.add(one.tally)
+        whole.tally.simulated |= source_of(panelist.spec) == "simulated"
+        for name in ("tasks", "answered", "failed", "unusable", "waiting"):
+            setattr(whole, name, getattr(whole, name) + getattr(one, name))
+        for name in ("stopped", "too_few_usable"):
+            if line := getattr(one, name):
+                before = getattr(whole, name)
+                setattr(whole, name, f"{f'{before}; ' if before else ''}{panelist.spec.name}: {line}")
+        whole.exit_code = whole.exit_code or (one.exit_code if one.stopped else 0)
+    return whole
+
+
+def _take_over(partition: Partition) -> None:
+    """Copy what a renamed model has answered under its old name, so that nothing is asked again."""
     spec, listed = partition.spec, {each.name for each in partition.study.askable}
     if spec.provider == "replay" or segment_sizes(partition.folder):
         return
     for folder in kept_folders(partition.study.home, benchmark=partition.benchmark):
+        # It is the same model where the old name is listed no longer and its row asked in the same way.
         known = folder.run == partition.run and folder.model not in listed
         if known and read_manifest(folder).get("asked_as") == request_digest(spec):
             if batches_of(partition.study.home, spec.model_copy(update={"name": folder.model}), folder):
@@ -191,6 +230,7 @@ def _take_over(partition: Partition) -> None:
                 )
             names = {folder.model: spec.name}  # judges keep theirs
             kept = kept_records(folder)
+            # The dollars stay with the first copy.
             own = [replace(each, model=names.get(each.model, each.model), cost_usd=0.0) for each in kept]
             return keep_whole(partition.folder, own)
 
@@ -269,14 +309,11 @@ def _batches(
 
 
 def to_ask_again(folder: PartitionFolder) -> set[str]:
-    """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again.
-
-    Those that give nothing to read, and those that were cut after the model had thought: it had too little room. A text
-    that cannot be parsed is what the model said, and is never asked again.
-    """
+    """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again."""
     again = {}
     for record in standing_answers(folder):  # of one identity the last counts
         thought = bool(record.reasoning_tokens or record.reasoning_text)
+        # Cut after it had thought: it had too little room. A text that cannot be parsed is what the model said.
         cut = record.status == Status.TRUNCATED and thought
         again[record.answer_id] = cut or not usable(record.status, record.text)
     return {answer_id for answer_id, asked in again.items() if asked}
@@ -292,13 +329,11 @@ def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[rec
 # --- the manifest -------------------------------------------------------------------------------------------------------
 @contextlib.contextmanager
 def failure_recorded(partition: Partition, expected: Callable[[], int]) -> Iterator[None]:
-    """Note in the manifest why a partition could not be asked at all, keeping what is known of earlier sessions.
-
-    Not while another process asks it, which notes how that went.
-    """
+    """Note in the manifest why a partition could not be asked at all, keeping what is known of earlier sessions."""
     try:
         yield
     except PartitionBusyError:
+        # Another process asks it, and notes how that went.
         raise
     except MetacogError as error:
         now = datetime.now(UTC).isoformat()
@@ -352,12 +387,10 @@ def _asked_as(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
 
 
 def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
-    """Return a line where the provider says that answers come from another model than was asked for, or from several.
-
-    A longer or shorter form of the id asked for (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
-    """
+    """Return a line where the provider says that answers come from another model than was asked for, or from several."""
     asked = (spec.model or spec.name).lower().rpartition("/")[2]
     names = [name.lower().removeprefix(SIMULATED_PREFIX).rpartition("/")[2] for name in reported]
+    # A longer or shorter form of the id (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
     if len(names) <= 1 and all(asked in name or name in asked for name in names):
         return None
     shown = ", ".join(f"{name} ({count})" for name, count in sorted(reported.items()))

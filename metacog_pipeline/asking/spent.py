@@ -1,9 +1,4 @@
-"""What the answers kept in a home cost: the least its ledger may say was spent.
-
-The ledger is a folder of small files, which somebody may delete, move or restore from a copy. The answers themselves
-carry their cost, so whoever opens the budget counts them first. Imported answers do not count: somebody else paid for
-them.
-"""
+"""What the answers kept in a home cost: the least its ledger may say was spent."""
 
 from __future__ import annotations
 
@@ -21,6 +16,8 @@ from metacog_pipeline.transcripts.parquet import read_footer
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 
 
+# The ledger is a folder of small files, which somebody may delete, move or restore from a copy. The answers
+# carry their cost, so whoever opens the budget counts them first. Imported ones were paid for by somebody else.
 def kept_cost(home: Home) -> float:
     """Return the dollars of all answers that were asked for under ``home``, judges' included."""
     return math.fsum(_cost(each, tuple(segment_sizes(each).items())) for each in kept_folders(home))

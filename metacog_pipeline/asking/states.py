@@ -1,21 +1,4 @@
-"""States of a call, of a task and of a partition, and what a session counts while it goes through them.
-
-A call ends as ``ok``, ``refused`` (by the provider's filter), ``truncated`` or ``failed`` (`llm.types.Status`). The first
-three were billed: they are answers, kept for ever and never asked again. A failed call is kept as a failure, never scored,
-and asked again by the next session. A task is answered when each of its calls is. A partition is
-(`SessionResult.state`):
-
-=============  ======================================================================================================
-``missing``    no session has written a manifest
-``complete``   every task is answered, and at least half of the answers give something to read
-``incomplete`` some calls failed in this session, or too few answers can be used; the next session asks for the rest
-``waiting``    batches are pending
-``failed``     stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
-=============  ======================================================================================================
-
-Any state but ``complete`` may follow any other, and each session starts from the answers alone; a change of what is asked
-turns ``complete`` back into work to do, since the manifest's fingerprint no longer fits.
-"""
+"""States of a call, of a task and of a partition, and what a session counts while it goes through them."""
 
 from __future__ import annotations
 
@@ -27,6 +10,9 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.schema import Source
 
+# complete: every task is answered, and at least half of the answers give something to read. incomplete: calls failed,
+# or too few answers can be used; the next session asks the rest. waiting: batches are pending. failed: stopped early.
+# Any state may follow any but complete, which only a change of what is asked ends: the fingerprint no longer fits.
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
 #: What to do, by HTTP status.
@@ -41,6 +27,8 @@ UNAVAILABLE = (503, 529)
 KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
 
 
+# Refused and truncated calls were billed: they are answers, kept for ever and never asked again. A failed
+# call is kept as a failure, never scored, and asked again by the next session.
 class StepFailed(Exception):
     """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
 
@@ -103,23 +91,21 @@ OnProgress = Callable[[int, int, float], None] | None
 
 @dataclass(slots=True)
 class SessionResult:
-    """How far a session on a partition is, and in the end how it went.
-
-    ``stopped`` says why it ended early; ``exit_code`` is what a command that did nothing else ends with then. ``unusable``
-    counts answered tasks that give nothing to read; ``too_few_usable`` says that they are too many. ``waiting`` batches are
-    pending. ``last_failure`` is the provider's message on the last call that failed.
-    """
+    """How far a session on a partition is, and in the end how it went."""
 
     tasks: int
     answered: int
     failed: int
     profile: Profile | None
     tally: Tally
+    # Why it ended early, and what a command that did nothing else ends with then.
     stopped: str | None = None
     exit_code: int = 0
+    # Answered tasks that give nothing to read, and whether they are too many.
     unusable: int = 0
     too_few_usable: str | None = None
     waiting: int = 0
+    # The provider's message.
     last_failure: str | None = None
 
     @property

@@ -17,9 +17,8 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Learnt
 from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.lines import decode_logprobs, encode_logprobs
-from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.schema import Record, answer_id
 from metacog_pipeline.transcripts.store import PartitionStore
 
 if TYPE_CHECKING:
@@ -83,11 +82,9 @@ def identified(
     options: CallOptions,
     answered: Callable[[str], bool],
 ) -> tuple[str, types.ChatRequest]:
-    """Return the identity of one call and how it is sent. ``answered`` says whether there is an answer under an identity.
-
-    What ``profile`` leaves out of the sampling may have been taken once. A call that was answered with it stays that call:
-    nothing answered is asked twice because a provider refuses more today.
-    """
+    """Return the identity of one call and how it is sent; ``answered`` says whether an identity has an answer."""
+    # What is left out of the sampling may have been taken once. A call answered with it stays that call:
+    # nothing is asked twice because a provider refuses more today.
     found = []
     # As it is asked now, then with ever more of what was left out.
     for kept in range(len(profile.dropped), -1, -1):
@@ -184,10 +181,7 @@ class StepAsker:
 
 
 def _prices(spec: ModelSpec, completion: types.Completion) -> dict[str, float] | None:
-    """Return the prices a cost was made with; ``None`` where tokens were reported, and times their prices they are another.
-
-    A bill that could not be believed was reconciled: boards compute the parts of a cost from tokens and prices.
-    """
+    """Return the prices a cost was made with; ``None`` where tokens times prices are another cost."""
     batch, usage, charged = completion.lane == "batch", completion.usage, completion.cost_usd
     prices = price_list(spec, batch=batch)
     if None in (usage.input_tokens, usage.output_tokens) or completion.attempts_billed != 1:
@@ -195,4 +189,5 @@ def _prices(spec: ModelSpec, completion: types.Completion) -> dict[str, float] |
     reported = usage_cost(spec, usage, batch=batch)
     if reported is None or charged is None or math.isclose(reported, charged, rel_tol=1e-9, abs_tol=1e-9):
         return prices
+    # A bill that could not be believed was reconciled: boards compute the parts of a cost from tokens and prices.
     return None

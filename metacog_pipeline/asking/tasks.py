@@ -40,13 +40,11 @@ class ItemChat:
 
 
 def models(benchmark: Bound) -> list[ModelSpec]:
-    """Return the models of the study this benchmark scores.
-
-    One whose answers are imported belongs to the benchmarks that they were imported into; before the first import, to
-    every one that takes imports.
-    """
+    """Return the models of the study this benchmark scores."""
 
     def replayed(spec: ModelSpec) -> bool:
+        # Imported answers belong to the benchmarks they were imported into; before that, to every one that
+        # takes imports.
         kept = {each.benchmark for each in kept_folders(study.home, model=spec.name) if segment_sizes(each)}
         return benchmark.importer is not None and (not kept or benchmark.name in kept)
 
@@ -61,13 +59,11 @@ def partitions(benchmark: Bound) -> list[Partition]:
 
 
 def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Asked:
-    """Return (condition, its items) in order.
-
-    With ``spec`` those that this model has to answer: of one whose answers are imported, the benchmark may ask less.
-    """
+    """Return (condition, its items) in order; with ``spec`` those that this model has to answer."""
     every, found = benchmark.items, []
     for condition in benchmark.conditions():
         found.append((condition.name, condition.items(every)))
+    # Of imported answers the benchmark may ask less.
     return benchmark.replayed(spec, found) if spec is not None and spec.provider == "replay" else found
 
 

@@ -29,11 +29,9 @@ class CallOptions(TypedDict, total=False):
 
 
 class Ask(Protocol):
-    """Ask one step of one item; answered from the store when the same call was already paid for.
+    """Ask one step of one item; answered from the store when the same call was already paid for."""
 
-    Raises an engine-internal exception when the call failed or the budget is spent; a protocol lets it pass.
-    """
-
+    # Where the call failed or the budget is spent it raises what a protocol lets pass.
     async def __call__(
         self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:

@@ -1,8 +1,4 @@
-"""The ``metacog`` command line: one line per mistake, a documented exit code, no traceback for a user's error.
-
-A command's module is imported when the command is called or asked for its help, so that listing them all loads neither
-statistics nor databases.
-"""
+"""The ``metacog`` command line: one line per mistake, a documented exit code, no traceback for a user's error."""
 
 from __future__ import annotations
 
@@ -40,7 +36,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Answers and data": {
         "status": ("status:status", "Print how far a study is, what it has cost, its batches."),
         "read": ("reading:read", "Read replies from a file, without a study."),
-        "export": ("exporting:export", "Write results in a format that others read, or as a bundle."),
+        "export": ("boards:export", "Write results in a format that others read, or as a bundle."),
     },
     "Numbers": {
         "compare": ("boards:compare", "Compare two models on the items both answered."),
@@ -49,7 +45,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "fit": ("fit:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     },
     "Trying and watching": {
-        "demo": ("demonstration:demo", "Run the demo: simulated models answer sample questions."),
+        "demo": ("running:demo", "Run the demo: simulated models answer sample questions."),
         "ui": ("running:ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
         "serve": ("running:serve", "Answer OpenAI chat completions on this machine, without a key."),
     },
@@ -88,6 +84,8 @@ class Commands(click.Group):
         """Import one command. One that is not there, or was removed, is a usage error."""
         if cmd_name in COMMANDS:
             module, _, name = COMMANDS[cmd_name][0].partition(":")
+            # Imported when the command is called or asked for its help, so that listing them all
+            # loads neither statistics nor databases.
             command = getattr(import_module(f"metacog_pipeline.cli.{module}"), name)
         elif cmd_name in _of_benchmarks():
             command = registry.load_command(cmd_name)

@@ -1,4 +1,4 @@
-"""``board``, ``compare``, ``sql`` and ``report``: read the leaderboard."""
+"""``board``, ``compare``, ``sql``, ``report`` and ``export``: read the leaderboard, write results."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, study_argument, study_option
+from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.exporting import FORMATS as EXPORTED
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
@@ -17,6 +18,9 @@ from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query, verdict_rows, verdicts
 from metacog_pipeline.leaderboard.read import pairs as read_pairs
 from metacog_pipeline.leaderboard.verdict import compared_text, verdict_text
+
+BUNDLE = "bundle"
+_FORM = click.Choice([*EXPORTED, BUNDLE])
 
 
 @click.command()
@@ -109,3 +113,33 @@ def report(study_file: Path) -> None:
     explorer = str(found) if found.is_file() else None  # none before anything is answered
     printing.say("\n".join(filter(None, (str(page), explorer))), report=str(page), explorer=explorer)
     printing.next_step("show", study_file, "BENCHMARK", "ITEM")
+
+
+@click.command()
+@study_argument
+@click.option("--to", "target", type=PATH, metavar="PATH", help="A new folder; of a bundle NAME.zip.")
+@click.option("--format", "form", type=_FORM, required=True, help="What others read it with.")
+@printing.json_option
+def export(study_file: Path, target: Path | None, form: str) -> None:
+    """Write the results of a study to a new folder, in a format that others read.
+
+    Keys, credentials and personal paths are taken out; items whose licence forbids copies leave as id and digest. No model
+    is asked, and no existing file is overwritten. The same study gives the same bytes.
+
+    `bundle` is one archive that a paper can cite: study file, items, every answer, versions, seeds, checksums and all
+    tables; `metacog doctor --bundle` rebuilds the boards from it.
+    """
+    if form == BUNDLE:
+        from metacog_pipeline.exporting import bundle
+
+        path, about = bundle.write_archive(opened(study_file), target)
+        seal, files = about[bundle.SEAL], len(about["files"])
+        summary = f"{files} files, {path.stat().st_size:,} bytes, seal {seal[:12]}"
+        printing.say(f"wrote {path}: {summary}", wrote=[str(path)], seal=seal, files=files)
+    else:
+        from metacog_pipeline.exporting.formats import write_folder
+
+        if target is None:
+            raise click.UsageError(f"--to is missing: give the new folder of --format {form}")
+        line = write_folder(opened(study_file), target, form)
+        printing.say(f"wrote {target}: {line}", wrote=[str(target)], told=[line])

@@ -1,7 +1,4 @@
-"""Output of a command: lines of text, or with ``--json`` one JSON value and nothing else on standard output.
-
-Every command says a thing once, in words and as data; which of them is printed is decided here.
-"""
+"""Output of a command: lines of text, or with ``--json`` one JSON value and nothing else on standard output."""
 
 from __future__ import annotations
 
@@ -36,6 +33,7 @@ def wanted() -> bool:
     return _found() is not None
 
 
+# Every command says a thing once, in words and as data; which of them is printed is decided here.
 def say(line: str = "", **found: object) -> None:
     """Print ``line``, nothing where it is empty; with ``--json`` keep ``found`` instead. Lists of one name are joined."""
     kept = _found()
@@ -89,13 +87,11 @@ def announce(line: str) -> None:
 
 
 def next_step(*words: object) -> None:
-    """Name the command that usually follows, on standard error: what a command prints can be piped on.
-
-    With ``--json`` it is kept with the rest; a command that has printed its one value says nothing more.
-    """
+    """Name the command that usually follows, on standard error: what a command prints can be piped on."""
     said = " ".join(shlex.quote(str(word)) for word in ("metacog", *words))
     if not wanted():
         click.echo(f"Next: {said}", err=True)
+    # A command that has printed its one value says nothing more.
     elif _found():
         say(next=[said])
 

@@ -1,9 +1,10 @@
-"""``plan``, ``run``, ``ui`` and ``serve``."""
+"""``plan``, ``run``, ``demo``, ``ui`` and ``serve``."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,20 +17,29 @@ from typing import Any
 
 import click
 
-from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.endings import REASK, UNUSABLE, WATCH_PARENT, heard
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument
+from metacog_pipeline.cli.options import PATH, opened, port_option, quiet_option, study_argument
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
+from metacog_pipeline.files import shipped
 from metacog_pipeline.ports import LOOPBACK_NAMES, UI_HOST, UI_PORT, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.study import Study
+from metacog_pipeline.study import Study, load_study
 
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 _UNGUARDED = (
     "warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
     "put a proxy that asks for one in front"
 )
+_DONE = """\
+
+{verdict}
+This is the sample set with simulated respondents, not a result about any real model.
+Report:       {report}
+Study file:   {study}
+DuckDB file:  {duckdb}
+Dagster UI:   metacog ui {study}
+Next: metacog board --all --study {study}"""
 
 
 @click.command()
@@ -101,6 +111,38 @@ def _say_state(study: Study, code: int) -> None:
         from metacog_pipeline.cli.status import state_of
 
         printing.value({"exit_code": code, **state_of(study)})
+
+
+@click.command()
+@click.option("--folder", type=PATH, default=Path("metacog-demo"), help="Where the demo study is put.")
+@quiet_option
+@printing.json_option
+def demo(folder: Path, quiet: bool) -> None:
+    """Run the demo: simulated models answer sample questions, through Dagster, to a leaderboard.
+
+    The study file is copied into the folder; edit it and use `metacog run` to go on from there.
+    """
+    from metacog_pipeline.cli.boards import printed_verdict
+    from metacog_pipeline.leaderboard.output import objects
+    from metacog_pipeline.leaderboard.read import verdict_rows
+
+    study_file = folder / "study.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not study_file.exists():
+            shutil.copyfile(shipped("data", "demo", "study.toml"), study_file)
+    except OSError as error:
+        raise StudyError(f"--folder {folder}: {error.strerror}; give a folder you can write to") from None
+    study = load_study(study_file)
+    code = 0 if nothing_to_do(study, quiet) else launch(study, quiet=quiet)
+    if code:
+        sys.exit(code)
+    if quiet and not printing.wanted():
+        return
+    made = {"report": study.home.page, "study": study_file, "duckdb": study.home.leaderboard}
+    said = _DONE.format(verdict=printed_verdict(study.home), **made)
+    facts = {name: str(path) for name, path in made.items()}
+    printing.say(said, verdict=objects(verdict_rows(study.home)), **facts)
 
 
 @click.command()
@@ -216,11 +258,7 @@ def environment_of(study: Study, style: Style) -> dict[str, str]:
 
 
 def call(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a command in a session of its own and pass interrupts on to it; return its exit code.
-
-    So it hears of an interrupt once and from here, whoever sent it. Handlers set before it starts also give it the default
-    ones, which a job in the background would not inherit.
-    """
+    """Run a command in a session of its own and pass interrupts on to it; return its exit code."""
     child: subprocess.Popen[bytes] | None = None
     pressed = 0
 
@@ -231,9 +269,11 @@ def call(command: Sequence[str], environment: Mapping[str, str]) -> int:
             with contextlib.suppress(ProcessLookupError):
                 child.send_signal(signal.SIGINT)
 
+    # Set before it starts they also give it the default handlers, which a job in the background would not inherit.
     before = {number: signal.signal(number, pass_on) for number in heard()}
     try:
         out = sys.stderr.fileno() if printing.wanted() else None  # only the JSON on standard output
+        # In a session of its own it hears of an interrupt once and from here, whoever sent it.
         child = subprocess.Popen(command, env=dict(environment), start_new_session=True, stdout=out)
         if pressed:
             child.send_signal(signal.SIGINT)

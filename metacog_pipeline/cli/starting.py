@@ -76,10 +76,8 @@ def init(study_file: Path, models: Sequence[str], benchmarks: Sequence[str], **d
 def _with_prices_and_keys(
     rows: Sequence[Row], prices: Sequence[tuple[float, float]], keys: Sequence[str], asking: bool
 ) -> list[Row]:
-    """Return the rows with a price and a key each, where they are billed.
-
-    Each model has its own: a budget that is counted at another model's price protects nothing.
-    """
+    """Return the rows with a price and a key each, where they are billed."""
+    # Each model has its own: a budget that is counted at another model's price protects nothing.
     billed = [row for row in rows if row.billed]
     names = ", ".join(row.name for row in billed) or "no model"
     for option, given in (("--price", prices), ("--key", keys)):

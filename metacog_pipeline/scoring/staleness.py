@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking.endings import REASK, UNUSABLE
 from metacog_pipeline.asking.session import Partition, to_ask_again
-from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex, shipped, write_text

@@ -85,16 +85,14 @@ def make_folder(folder: PartitionFolder) -> None:
 
 @contextlib.contextmanager
 def locked(folder: PartitionFolder) -> Iterator[None]:
-    """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
-
-    A small file is written first: where nothing can be kept it says so before answers are paid for that would be lost.
-    """
+    """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends."""
     with contextlib.ExitStack() as held:
         try:
             make_folder(folder)
             descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
             held.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Where nothing can be kept this says so before answers are paid for that would be lost.
             probe_writing(folder.path)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
@@ -117,11 +115,7 @@ def judgements_of(benchmark: str) -> str:
 
 
 def read_manifest(folder: PartitionFolder) -> dict[str, object]:
-    """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
-
-    All that is in it follows from the journals. A damaged one says so as the message of a failed partition, which the next
-    run looks through and asks nothing it has an answer to.
-    """
+    """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was."""
     path = folder.manifest
     try:
         kept = dict(json.loads(path.read_bytes()))
@@ -129,6 +123,7 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, RecursionError):
+        # All that is in it follows from the journals: the next run looks through and asks nothing it has an answer to.
         why = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
         return {"state": "failed", "message": why}
     if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider

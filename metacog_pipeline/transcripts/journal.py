@@ -1,10 +1,4 @@
-"""The journal of a partition: append-only JSON Lines, one segment for each session.
-
-Writing: an answer is acknowledged after it is on the disk; answers that arrive during an fsync share the next one.
-Reading: a session that was killed leaves at most one torn line, at the end of its segment: it was never acknowledged and
-is passed over. Anything else that cannot be read, or whose checksum does not fit, stops the reader with the file and the
-line, because it may have been an answer that was paid for.
-"""
+"""The journal of a partition: append-only JSON Lines, one segment for each session."""
 
 from __future__ import annotations
 
@@ -74,6 +68,8 @@ def newest(folder: PartitionFolder) -> int:
     return max(map(segment_number, segments(folder)), default=0)
 
 
+# A session that was killed leaves at most one torn line, at the end of its segment, which was never acknowledged.
+# Anything else that cannot be read may have been an answer that was paid for: it stops the reader.
 def read_segment(path: Path) -> Iterator[Record]:
     """Yield the records of one segment; ``StoreError`` for a line that cannot be read and is not torn."""
     for line in scanned(path):
@@ -113,13 +109,11 @@ def _read(number: int, content: bytes, last: bool) -> Line:
 
 
 def _is_torn(line: bytes) -> bool:
-    """Whether the last line of a segment, which cannot be read, was never acknowledged: a part of it is missing.
-
-    The writer escapes NUL, so runs of NUL are blocks that never reached the disk. A line without a newline is cut, unless
-    all before its last byte is whole: that byte was the newline.
-    """
+    """Whether the last line of a segment, which cannot be read, was never acknowledged: a part of it is missing."""
+    # The writer escapes NUL, so runs of NUL are blocks that never reached the disk.
     if line.endswith(b"\n") or b"\0\0" in line:
         return b"\0\0" in line
+    # Where all before the last byte is whole, that byte was the newline.
     try:
         return not is_sealed(line[:-1])
     except ValueError:
@@ -136,40 +130,35 @@ def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
         out.writelines(map(encode_line, records))
 
 
+# Answers that arrive during an fsync share the next one.
 class Journal:
-    """The segment one session writes in ``folder``; older segments are never touched.
-
-    With ``remote`` an answer is acknowledged when it is on the disk and there. The file is made when the first record
-    arrives, so a session that keeps nothing leaves nothing. Writing happens in a thread of its own and does not need the
-    event loop: what was handed over is written even if the loop stops.
-
-    When writing fails once, the journal stays failed: everything unacknowledged and everything later raises
-    ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
-    """
+    """The segment one session writes in ``folder``; older segments are never touched."""
 
     def __init__(self, folder: PartitionFolder, remote: SharedPartition | None = None) -> None:
         self._folder = folder
+        # An answer is acknowledged when it is on the disk and, where several hosts share a store, there too.
         self._remote = remote
         self._lock = threading.Lock()
         self._waiting: list[tuple[bytes, Future[None]]] = []
         self._closed = False
+        # When writing fails once, everything unacknowledged and everything later raises. A part of the
+        # failed batch may stay behind as a torn end, which readers pass over.
         self._failure: str | None = None
+        # Does not need the event loop: what was handed over is written even if the loop stops.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
         self._path = folder.path
+        # The file is made when the first record arrives, so a session that keeps nothing leaves nothing.
         self._descriptor = -1
 
     def submit(self, record: Record) -> asyncio.Future[None]:
-        """Hand over ``record``; the future ends when it is durable.
-
-        Cancelling it does not take the record back. It raises ``StoreError``, naming the file and what to do, when the
-        record could not be written, and so does this once another was not.
-        """
+        """Hand over ``record``; the future ends when it is durable, and cancelling it does not take the record back."""
         line = encode_line(record)
         durable: Future[None] = Future()
         durable.set_running_or_notify_cancel()  # from here on cancelling the wait does not reach it
         with self._lock:
             if self._closed:
                 raise RuntimeError("the journal is closed")
+            # Another record was not written.
             if self._failure is not None:
                 raise StoreError(self._failure)
             self._waiting.append((line, durable))

@@ -1,8 +1,4 @@
-"""A record as one line of a journal, and back: any text survives exactly; and its log-probabilities as one JSON column.
-
-A line is one JSON object with a checksum as its last field. Lines without one are of version 0.2 and before; they are read
-unchanged. Log-probabilities are ``[[token, logprob, [[alternative, logprob], …]], …]``.
-"""
+"""A record as one line of a journal, and back: any text survives exactly; and its log-probabilities as one JSON column."""
 
 from __future__ import annotations
 
@@ -46,15 +42,11 @@ _MEASURED = tuple(name for name in FIELDS if pa.types.is_floating(ARROW_SCHEMA.f
 
 
 def encode_line(record: Record) -> bytes:
-    """Return ``record`` as one line of JSON that ends in a newline.
-
-    ASCII, unless a text holds a high and a low surrogate as two characters: escaped, the two would be read back
-    as one, so such a line carries them raw. What no provider can mean (a count beyond 64 bits, a cost or a time that
-    is not a number) is kept as null, or 0 where the column has none, rather than losing the answer.
-    """
+    """Return ``record`` as one line of JSON that ends in a newline."""
     row: dict[str, Any] = dict(zip(FIELDS, _VALUES(record), strict=True))
     started = record.started_at if record.started_at.tzinfo else record.started_at.replace(tzinfo=UTC)
     row["started_at"] = started.astimezone(UTC).isoformat()
+    # What no provider can mean is kept as null, or 0, rather than losing the answer.
     for name in _MEASURED:
         if row[name] is not None and not math.isfinite(row[name]):
             row[name] = None if name in _NULLABLE else 0.0
@@ -62,11 +54,13 @@ def encode_line(record: Record) -> bytes:
         if row[name] is not None and not -(2**bits) <= row[name] < 2**bits:
             row[name] = None
     line = _ASCII.encode(row)
+    # A high and a low surrogate as two characters would, escaped, be read back as one.
     if "\\ud" in line and any(isinstance(each, str) and _SPLIT_PAIR.search(each) for each in row.values()):
         line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return seal(line.encode("utf-8", "surrogatepass"))
 
 
+# Lines without a checksum are of version 0.2 and before; they are read unchanged.
 def decode_line(line: bytes) -> Record:
     """Return the record in ``line``, of any version. Raises ``ValueError`` when it is not a whole, valid record."""
     sealed = is_sealed(line)
@@ -100,6 +94,7 @@ class LogprobsError(StoreError, ValueError):
     """Kept log-probabilities that cannot be read."""
 
 
+# As ``[[token, logprob, [[alternative, logprob], …]], …]``.
 def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
     """Return the JSON of ``logprobs``, ``None`` when there are none. A log-probability of -inf becomes null."""
     rows = [

@@ -1,7 +1,4 @@
-"""The Parquet copy of a partition: all segments of its journal as one sorted file, for readers.
-
-It is rebuilt whole whenever the journals have more; all records of the partition are in memory meanwhile.
-"""
+"""The Parquet copy of a partition: all segments of its journal as one sorted file, for readers."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, put_aside, replacing, sha256_hex
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder
-from metacog_pipeline.transcripts.identity import replaces
 from metacog_pipeline.transcripts.journal import (
     read_segment,
     scanned,
@@ -35,6 +31,7 @@ from metacog_pipeline.transcripts.schema import (
     SCHEMA_VERSION,
     NewerVersionError,
     Record,
+    replaces,
     upgrade,
 )
 
@@ -49,17 +46,16 @@ _ROW = attrgetter(*_ROW_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a Parquet copy says about itself.
-
-    ``segments`` size in bytes of every journal segment it was made from, by name; ``current`` digest of the answers that
-    were current, ``""`` when unknown; ``carried`` rows that no segment has, which versions up to 0.3 could have.
-    """
+    """What a Parquet copy says about itself."""
 
     rows: int = 0
     version: int = SCHEMA_VERSION
+    # Bytes of every segment it was made from, by name.
     segments: Mapping[str, int] = field(default_factory=dict)
     superseded: int = 0
+    # A digest of the answers that were current, "" when unknown.
     current: str = ""
+    # Rows that no segment has, which versions up to 0.3 could have.
     carried: int = 0
 
     def covers(self, sizes: Mapping[str, int]) -> bool:
@@ -73,16 +69,10 @@ class Footer:
         return ARROW_SCHEMA.with_metadata({_VERSION_KEY: version, _FOOTER_KEY: canonical_json(content)})
 
 
+# Made whole whenever the journals have more; all records of the partition are in memory meanwhile.
 def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> Footer:
-    """Write every record in the journals of ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
-
-    ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
-    belongs to the same item, condition and model (several judges answer in one folder; another answer mode has steps of
-    other names). ``None`` leaves the marks as they are. Where a call was asked again, all answers but the
-    one that counts are superseded too. The caller holds the lock of the folder, and no segment is being written.
-
-    A copy of journals that cannot be read is renamed. Raises ``StoreError``; copy and journals are then as before.
-    """
+    """Write the journals of ``folder`` to its Parquet file, sorted, unless it holds exactly that already."""
+    # The caller holds the lock of the folder, and no segment is being written.
     path, sizes = folder.copy, segment_sizes(folder)
     try:
         for abandoned in folder.path.glob(f".{COPY_NAME}.*.tmp"):  # of a process killed while compacting
@@ -92,8 +82,10 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
         except StoreError:
             if not sizes:
                 raise
+            # The journals hold every answer: a copy that cannot be read is renamed.
             put_aside(path)
             old = None
+        # Without ``current`` the marks stay as they are.
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
         if old is not None and digest in ("", old.current) and old.covers(sizes):
             return old
@@ -157,10 +149,7 @@ def _marked(copy: Path) -> set[Any]:
 
 
 def only_copied(folder: PartitionFolder) -> list[Record]:
-    """Return what only the copy of ``folder`` has and no line of its journals: somebody deleted or cut one of them.
-
-    Raises ``StoreError`` for a copy that cannot be read where there are no journals.
-    """
+    """Return what only the copy of ``folder`` has and no line of its journals: somebody deleted or cut one of them."""
     try:
         footer = read_footer(folder.copy)  # before the journals are looked at: they only grow
         sizes = segment_sizes(folder)

@@ -8,6 +8,10 @@ from typing import Any, Literal, get_args, get_type_hints
 
 import pyarrow as pa
 
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Status, request_json, usable
+
 SCHEMA_VERSION = 2
 
 Source = Literal["measured", "imported", "simulated"]
@@ -15,15 +19,7 @@ Source = Literal["measured", "imported", "simulated"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One call and its outcome. JSON columns hold canonical JSON.
-
-    ``text`` is exactly what came back; ``cost_usd`` null when the model has no price; ``mode`` how the answer was
-    constrained. Null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
-    ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
-    ``latency_first_ms`` and ``latency_ms`` to the first byte and to the last, retries included; ``lane`` online or batch;
-    ``prices_json`` the dollars per million tokens the cost was made with; ``attempts_billed`` sends that were or may have
-    been billed; ``raw_zstd`` a reply's body, which version 0.3 could keep. ``reask`` counts how often it was asked again.
-    """
+    """One call and its outcome. JSON columns hold canonical JSON."""
 
     answer_id: str
     benchmark: str
@@ -37,14 +33,17 @@ class Record:
     provider: str
     model_id: str
     model_reported: str | None
+    # How the answer was constrained.
     mode: str
     request_json: str
     status: str
+    # Exactly what came back.
     text: str
     finish_reason: str | None
     logprobs_json: str | None
     input_tokens: int | None
     output_tokens: int | None
+    # Null when the model has no price.
     cost_usd: float | None
     attempts: int
     started_at: datetime
@@ -118,3 +117,22 @@ def upgrade(row: dict[str, Any]) -> dict[str, Any]:
         return row
     # Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known. It asked once.
     return {**row, **dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}
+
+
+FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
+
+
+def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
+    """Return the identity of the answer ``spec`` gives to ``request``: 64 lower-case hex digits.
+
+    SHA-256 of the canonical JSON of what decides an answer in the model's row of the study and of the request. Item and
+    condition are not part of it: the same words sent to the same model with the same parameters are one call.
+    """
+    # Both parts are canonical JSON already, so joining them gives the canonical JSON of the list of both.
+    return sha256_hex(f"[{spec.identity_json},{request_json(request)}]")
+
+
+def replaces(new: Record, old: Record) -> bool:
+    """Whether an answer replaces one kept before: usable before not, then newer; of one asking the first."""
+    standing = [(usable(each.status, each.text), each.reask) for each in (new, old)]
+    return new.reask != old.reask and standing[0] > standing[1]

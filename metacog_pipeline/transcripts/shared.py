@@ -1,19 +1,4 @@
-"""A partition's answers in the store of several hosts, so that any of them can go on where another stopped.
-
-Keys below the partition's own name::
-
-    head.json                    the lease, the manifest and the name of the copy: one put changes all of them
-    journal-000003.000017.jsonl  what one group commit of session 3 kept; written once, where no object exists
-    journal-000003.jsonl         all of session 3, which a home had before the store (or version 0.3 joined its pieces)
-    copy-000003-….parquet        the Parquet copy that the head names
-
-The lease is held by conditional puts: whoever changes the head must name the version it read, so a holder that slept
-while another took over fails at its next write, independently of its clock. Its token, which grows with every change of
-hands, is the number of the session. Pieces are written one after another, so whoever takes over a session that did not
-end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing. A home holds the
-same journals as a plain one: sessions are files there, and each piece was on its writer's disk first. No object of
-answers is ever deleted or replaced.
-"""
+"""A partition's answers in the store of several hosts, so that any of them can go on where another stopped."""
 
 from __future__ import annotations
 
@@ -55,9 +40,11 @@ from metacog_pipeline.transcripts.journal import (
 )
 from metacog_pipeline.transcripts.parquet import only_copied
 
+# The lease, the manifest and the name of the copy: one put changes all of them.
 HEAD = "head.json"
 LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
 AT_ONCE = 8  # objects read at the same time
+# What one group commit kept, or all of a session which a home had before the store. Neither is ever deleted.
 _OBJECT = re.compile(r"journal-([0-9]{6,18})(?:\.([0-9]{6,18}))?\.jsonl")
 
 
@@ -95,14 +82,11 @@ def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
 
 @contextlib.contextmanager
 def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
-    """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
-
-    On entry the folder gets all the store has, and in a journal the rows only the Parquet copy has; on exit the store gets
-    what the folder has, unless writing to it failed.
-    """
+    """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None."""
     with locked(folder):
         store = store_of(folder.home)
         if store is None:
+            # What was only in the Parquet copy goes to a journal.
             write_segment(folder, only_copied(folder))
             yield None
             return
@@ -111,11 +95,15 @@ def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
             shared.open()
             records.bring(folder.home, store)
             yield shared
+            # The store gets what the folder has, unless writing to it failed.
             shared.publish()
         finally:
             shared.close()
 
 
+# Held by conditional puts: whoever changes the head must name the version it read, so a holder that slept while another
+# took over fails at its next write, whatever its clock says. Pieces are written one after another, so whoever takes
+# over writes an empty one after the last: a holder that slept finds the place taken and can keep nothing.
 class SharedPartition:
     """The only writer of one partition in the store, from `open` to `close`; its lease is renewed by a thread meanwhile."""
 
@@ -186,12 +174,9 @@ class SharedPartition:
         self._ended.set()
 
     def _free(self) -> tuple[Head, str]:
-        """Return the head and its version once no process holds the lease.
-
-        Clocks of hosts differ: a holder whose lease is good by its own time but who has not renewed it for as long as it
-        lasts is gone as well. Of this very home the lock of files says that whoever held it is gone.
-        """
+        """Return the head and its version once no process holds the lease."""
         found, watched = read_head(self._store, self._folder), time.monotonic() + LEASE_S
+        # Clocks of hosts differ: a holder who has not renewed for as long as a lease lasts is gone as well.
         while self._held(found[0]) and time.monotonic() < watched:
             time.sleep(min(1.0, LEASE_S / 10))
             before, found = found, read_head(self._store, self._folder)
@@ -264,19 +249,17 @@ class SharedPartition:
 
 
 def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
-    """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read.
-
-    Lines that only the folder has become a session of their own, which the next writer brings to the store. Objects are
-    written once: of a session whose file is as long as they are nothing is read again.
-    """
+    """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read."""
     sessions = _sessions(store, folder)
     for number, objects in sorted(sessions.items()):
         path, own = folder / segment_name(number), b""
+        # Objects are written once: of a session whose file is as long as they are nothing is read again.
         if (path.stat().st_size if path.exists() else 0) == sum(one.size for one in objects.values()):
             continue
         content = _read(store, folder, number, objects)
         if path.exists():
             own = path.read_bytes()
+        # Lines that only the folder has become a session of their own, which the next writer brings to the store.
         if not content.startswith(own):
             _adopt(folder, path, own.removeprefix(content), max(sessions))
         if content:
@@ -365,10 +348,7 @@ def _require_whole(content: bytes, where: str, advice: str) -> None:
 
 
 def refresh(home: Home) -> None:
-    """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
-
-    Takes no lease; a partition that is written here is passed over, one with a damaged object written down as failed.
-    """
+    """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is."""
     store = store_of(home)
     if store is None:
         return
@@ -378,6 +358,7 @@ def refresh(home: Home) -> None:
         folder = folder_called(home, prefix) if name == HEAD else None
         if folder is None:
             continue
+        # Takes no lease; a partition that is written here is passed over.
         with contextlib.suppress(PartitionBusyError), locked(folder):
             try:
                 pull(store, folder, read_head(store, folder)[0])

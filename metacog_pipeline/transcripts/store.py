@@ -18,9 +18,8 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts import journal, parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
-from metacog_pipeline.transcripts.identity import FINISHED, replaces
 from metacog_pipeline.transcripts.journal import Journal
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, FINISHED, Record, replaces
 from metacog_pipeline.transcripts.shared import writing
 
 __all__ = ["PartitionFolder", "read_manifest", "write_manifest"]  # callers find them here too
@@ -32,13 +31,11 @@ _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
 
 
 class PartitionStore:
-    """The only writer of one partition folder, which it locks (made if missing) until it is closed.
-
-    ``cost_usd`` is the known cost of every call ever kept, failed ones too. Use it in a ``with`` statement.
-    """
+    """The only writer of one partition folder, which it locks (made if missing) until it is closed."""
 
     def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
+        # Of every call ever kept, failed ones too.
         self.cost_usd = 0.0
         self._standing: dict[str, Record] = {}  # the answer that counts for each identity
         self._asked: dict[str, int] = {}  # the highest number under which each was asked again
@@ -74,10 +71,7 @@ class PartitionStore:
         return found is not None and (answer_id, item_id, condition, found.reask) in self._rows
 
     def reask(self, answer_ids: Collection[str]) -> None:
-        """Treat these answers as missing until a new one is kept; then the newest usable one of each counts.
-
-        An answer whose new call fails is found again in the next session. Ids that are not kept are passed over.
-        """
+        """Treat these answers as missing until a new one is kept; then the newest usable one of each counts."""
         for answer_id in answer_ids:
             if answer_id in self._standing:
                 self._again[answer_id] = self._asked[answer_id] + 1
@@ -95,14 +89,12 @@ class PartitionStore:
         await self.keep(replace(self._standing[answer_id], **place, **free, **times))
 
     async def keep(self, record: Record) -> None:
-        """Keep ``record``; on return it is durable and, unless it failed, can be found.
-
-        A record handed over is kept and counted even when the wait is cancelled.
-        """
+        """Keep ``record``; on return it is durable and, unless it failed, can be found."""
         if record.answer_id in self._again:
             record = replace(record, reask=self._again[record.answer_id])
         durable = self._journal.submit(record)
         durable.add_done_callback(partial(self._written, record))
+        # Handed over it is kept and counted even when the wait is cancelled.
         await asyncio.shield(durable)
 
     def compact(self, current: Collection[str] | None = None) -> parquet.Footer:
@@ -172,12 +164,9 @@ def read_partition(folder: PartitionFolder, columns: Sequence[str] | None = None
 
 
 def answers_table(folder: PartitionFolder) -> pa.Table:
-    """Return the Parquet copy in ``folder`` as whoever reads answers out of it may see it. Raises as `read_partition`.
-
-    What a model thought and the body of a reply are not in it, and of a failed call neither the text nor the
-    log-probabilities: what had arrived before it broke is no answer.
-    """
+    """Return the Parquet copy in ``folder`` as whoever reads answers out of it may see it. Raises as `read_partition`."""
     table = read_partition(folder, [name for name in ARROW_SCHEMA.names if name not in _NEVER_READ])
+    # What had arrived of a failed call before it broke is no answer.
     failed = pc.equal(table["status"], Status.FAILED.value)
     for name, instead in (("text", ""), ("logprobs_json", None)):
         place = table.schema.get_field_index(name)

@@ -1,8 +1,4 @@
-"""Whether the answers of a partition are what was kept: journals by their checksums, the Parquet copy by the journals.
-
-`check` looks and changes nothing. `repair` puts damaged files aside, under their name and ``.damaged``, keeps every line
-and row that can be read, and makes the copy again.
-"""
+"""Whether the answers of a partition are what was kept: journals by their checksums, the Parquet copy by the journals."""
 
 from __future__ import annotations
 
@@ -21,18 +17,16 @@ from metacog_pipeline.transcripts.shared import writing
 
 @dataclass(slots=True)
 class Checked:
-    """The files of one partition's folder.
-
-    ``records`` lines that can be read; ``torn`` ends that were never acknowledged; ``damage`` one line of text each;
-    ``damaged`` segments with how many lines cannot be read; ``copy_sound`` whether the Parquet copy holds what the journals
-    say, None without a copy or before the next run brings it up to date.
-    """
+    """The files of one partition's folder."""
 
     folder: PartitionFolder
     records: int = 0
+    # Ends that were never acknowledged.
     torn: int = 0
     damage: list[str] = field(default_factory=list)
+    # Segments, with how many of their lines cannot be read.
     damaged: dict[Path, int] = field(default_factory=dict)
+    # None without a copy, or before the next run brings it up to date.
     copy_sound: bool | None = None
 
 
@@ -77,11 +71,7 @@ def _copy_sound(found: Checked) -> bool | None:
 
 
 def repair(found: Checked) -> Repaired:
-    """Rename damaged files and rebuild what can be rebuilt; the next run asks what is lost.
-
-    Every line of a damaged segment that can be read goes to a new segment, and so do the answers of the others where a
-    sound copy has them. Raises ``StoreError``.
-    """
+    """Rename damaged files and rebuild what can be rebuilt; the next run asks what is lost."""
     folder = found.folder
     aside: list[Path] = []
     recovered = 0
@@ -90,9 +80,11 @@ def repair(found: Checked) -> Repaired:
             if found.copy_sound is False and folder.copy.exists():
                 aside.append(put_aside(folder.copy))
             for path in found.damaged:
+                # Every line of it that can be read goes to a new segment.
                 write_segment(folder, [line.record for line in scanned(path) if line.record is not None])
                 aside.append(put_aside(path))
             if found.copy_sound is False or found.damaged:
+                # And answers of the others, where a sound copy has them.
                 saved = parquet.only_copied(folder)
                 write_segment(folder, saved)
                 recovered = len(saved)

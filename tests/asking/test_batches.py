@@ -11,9 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.asking.panel import Panelist
 from metacog_pipeline.asking.plan import counted
-from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.session import Panelist, Partition, query_partition
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.home import Home

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from metacog_pipeline.asking import endings
-from metacog_pipeline.asking.endings import ENDINGS, heard, stopping_gently
-from metacog_pipeline.asking.variables import WATCH_PARENT
+from metacog_pipeline.asking.endings import ENDINGS, WATCH_PARENT, heard, stopping_gently
 
 
 def test_a_closed_terminal_ends_a_run_unless_it_was_told_to_ignore_that():

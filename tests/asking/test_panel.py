@@ -9,8 +9,7 @@ import pytest
 
 from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.judging import panel_identities
-from metacog_pipeline.asking.panel import Panelist
-from metacog_pipeline.asking.session import Partition, query_panel, request_digest
+from metacog_pipeline.asking.session import Panelist, Partition, query_panel, request_digest
 from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.variables import REASK, UNUSABLE
+from metacog_pipeline.asking.endings import REASK, UNUSABLE
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 from tests.simulated_server import ServerThread

@@ -103,7 +103,7 @@ def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(metacog, done_
 
 
 def test_the_demo_copies_its_study_and_ends_as_its_run_does(metacog, tmp_path, monkeypatch):
-    monkeypatch.setattr("metacog_pipeline.cli.demonstration.launch", lambda study, **how: 7)
+    monkeypatch.setattr("metacog_pipeline.cli.running.launch", lambda study, **how: 7)
     assert metacog("demo", "--folder", tmp_path / "demo").code == 7
     copied = tmp_path / "demo" / "study.toml"
     assert copied.read_bytes() == shipped("data", "demo", "study.toml").read_bytes()

@@ -41,8 +41,7 @@ from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.events import HttpCall
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import parquet, store
-from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.schema import Record, answer_id
 
 # Patient, so that no call of a run fails for good by chance.
 QUICK_RETRIES = RetryPolicy(

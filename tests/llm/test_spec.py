@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.schema import answer_id
 from tests.tables import every
 
 # Computed by version 0.1 from the same parameters.

@@ -6,7 +6,7 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.variables import REASK, UNUSABLE
+from metacog_pipeline.asking.endings import REASK, UNUSABLE
 from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.scoring import files, printed, staleness

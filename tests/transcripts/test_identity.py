@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
-from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.schema import answer_id
 from tests.tables import every
 
 SPEC = ModelSpec(name="a", provider="openai", model="m-1", base_url="http://127.0.0.1:9/v1")
