@@ -44,6 +44,7 @@ class Clients:
         self._environment = os.environ if environment is None else environment
         # For the jitter.
         self._seed = seed
+        # Takes the place of the network, for tests.
         self._transport = transport
         self._accounts: dict[tuple[str, str, str | None], tuple[Http, Limiter]] = {}
 

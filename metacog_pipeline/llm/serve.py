@@ -99,6 +99,7 @@ def _reply(model: str, prompt: str, text: str) -> dict[str, Any]:
     }
 
 
+# The whole answer is the one chunk of a stream.
 def _streamed(reply: dict[str, Any]) -> web.Response:
     (choice,) = reply["choices"]
     chunk = {**reply, "object": "chat.completion.chunk", "choices": [{**choice, "delta": choice["message"]}]}

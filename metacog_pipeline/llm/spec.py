@@ -114,6 +114,7 @@ class ModelSpec(BaseModel):
         default="", max_length=1000, pattern=r"^(|[^\p{C}]*[^\p{C}\s][^\p{C}]*)$", description=_MODEL
     )
     base_url: str | None = None
+    # The key itself is read when a client is opened and is kept nowhere else.
     api_key_env: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",

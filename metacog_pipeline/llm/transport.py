@@ -19,6 +19,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.llm.wire.events import HttpCall
 
+# A server that takes longer is not there.
 CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
 WRITE_TIMEOUT_S = 30.0
 POOL_TIMEOUT_S = 30.0  # a free connection
@@ -73,6 +74,7 @@ class SendFailure(Exception):
         self.kind = kind  # FATAL or UNSUPPORTED where trying again cannot help
 
 
+# aiohttp carries the connections behind httpx's interface.
 class Http(httpx.AsyncClient):
     """The one kind of HTTP client used here; ``bare`` is its transport, for calls that need nothing around it."""
 

@@ -121,6 +121,7 @@ class Batch:
                 store.delete([self.home.key(path)])
 
 
+# Written before it is submitted, so that a process killed meanwhile leaves a mark to find the batch by.
 def create(home: Home, record: BatchRecord, asked: Iterable[tuple[str, int, ChatRequest]]) -> Batch:
     """Write a batch down; on return it is durable, whole, and seen by every host. Raises ``StoreError``."""
     batch = Batch(home, record)
