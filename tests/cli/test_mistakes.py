@@ -1,7 +1,4 @@
-"""Mistakes of study files and commands: one line that says what, where, the value, what is allowed, what was meant.
-
-Each is run as a user runs it. No line is in the words of a library, and nothing is shown beside it.
-"""
+"""Mistakes of study files and commands: one line that says what, where, the value, what is allowed, what was meant."""
 
 import re
 

@@ -125,10 +125,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
 
 
 def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, Any]]:
-    """Bring a grown study to the moment ``function`` begins, with the copy of a smaller one there; return what follows.
-
-    The journals hold every answer then, the copy and the manifest are those of the first ten items.
-    """
+    """Bring a grown study to the moment ``function`` begins, with a copy of ten items; return what follows."""
     whole = study.read_text()
     study.write_text(whole.replace("limit = 25", "limit = 10"))
     assert victim.run(study)[0] == 0

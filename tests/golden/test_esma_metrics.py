@@ -1,8 +1,4 @@
-"""Measures of self-knowledge against the golden values: counts, d′, information, graded yes, areas.
-
-Reads ``$METACOG_GOLDEN/esma/metrics.jsonl``, ``confidence.jsonl`` and the tables; what is absent is skipped. Tolerances:
-counts exact, rates 1e-12, d′, information, areas and confidences 1e-9.
-"""
+"""Measures of self-knowledge against the golden values: counts, d′, information, graded yes, areas."""
 
 import csv
 import json

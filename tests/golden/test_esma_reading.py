@@ -1,7 +1,4 @@
-"""How replies are read by the rules of the published numbers: accepted answers, yes and no, abstentions, normal form.
-
-Reads ``$METACOG_GOLDEN/esma/*.jsonl``, file by file; what is absent is skipped.
-"""
+"""How replies are read by the rules of the published numbers: accepted answers, yes and no, abstentions, normal form."""
 
 from metacog_pipeline.benchmarks.selfknowledge.read import says_known
 from metacog_pipeline.benchmarks.selfknowledge.rules import RULES, abstains, inclusion, language_of, normalize

@@ -1,7 +1,4 @@
-"""Training arithmetic against golden files: rewards, updates, seeded noise, patching.
-
-Reads ``$METACOG_GOLDEN/esma``, file by file; a test whose file is absent is skipped.
-"""
+"""Training arithmetic against golden files: rewards, updates, seeded noise, patching."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,4 @@
-"""meta-d' of m alternatives against numbers of an exact recursion, confirmed by Monte Carlo.
-
-Tolerances are those of the files.
-"""
+"""meta-d' of m alternatives against numbers of an exact recursion, at the tolerances of the files."""
 
 import math
 

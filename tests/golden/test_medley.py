@@ -1,8 +1,4 @@
-"""Replies, grades, instance scores and statistics of MEDLEY-BENCH against those of the authors' package.
-
-Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_PUBLISHED/medley/v1.0``, file by file; what is absent is skipped. Everything
-expected comes from these files, so other fixtures of the same layout can be put in their place.
-"""
+"""Replies, grades, instance scores and statistics of MEDLEY-BENCH against those of the authors' package."""
 
 import json
 from dataclasses import replace

@@ -1,9 +1,4 @@
-"""Disagreement, consensus and selection of MEDLEY-BENCH against the authors' package and the published data.
-
-Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_PUBLISHED/medley/v1.0``, file by file; what is absent is skipped. Everything
-expected comes from these files, so other fixtures of the same layout can be put in their place; what this project says of
-the published set itself is checked where the files are those.
-"""
+"""Disagreement, consensus and selection of MEDLEY-BENCH against the authors' package and the published data."""
 
 import re
 

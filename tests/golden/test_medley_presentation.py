@@ -1,7 +1,4 @@
-"""Masked analysts and masked consensus against those of the authors' package.
-
-Reads ``$METACOG_GOLDEN/medley/masking.jsonl`` and ``$METACOG_DATA/medley/v1.0``; what is absent is skipped.
-"""
+"""Masked analysts and masked consensus against those of the authors' package."""
 
 import pytest
 
@@ -39,11 +36,8 @@ def pairs(instances):
 
 
 def shown_consensus(row, consensus):
-    """Key by key, so that the order of claims does not matter.
-
-    The package takes strength and number of raters from fields that its published files lack: "weak" and "?" of all of
-    them. Ours are counted, so of published instances the direction is compared.
-    """
+    """Key by key, so that the order of claims does not matter."""
+    # The package takes strength and number of raters from fields that its published files lack; ours are counted.
     found, expected = presentation.masked_consensus(consensus), row["consensus_summary"]
     if any("total_analysts" in told for told in consensus.claim_details.values()):
         found, expected = (

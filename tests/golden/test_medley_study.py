@@ -1,8 +1,4 @@
-"""Six respondents of known character over the 130 published instances, through the stages a study runs.
-
-All three conditions, three judges of other families; the instances to strip are chosen from the scores, once, after
-everybody has answered.
-"""
+"""Six respondents of known character over the 130 published instances, through the stages a study runs."""
 
 import polars as pl
 import pytest

@@ -1,8 +1,4 @@
-"""Readers and scorers of MetaCog-Bench against hand-written replies.
-
-Reads ``$METACOG_GOLDEN/metacogbench/*.jsonl``, file by file; what is absent is skipped. Rows of the contract must all pass
-but for those listed. Rows about words of caution and stance are left out: words are not read any more.
-"""
+"""Readers and scorers of MetaCog-Bench against hand-written replies."""
 
 import numpy as np
 import pytest
@@ -21,6 +17,7 @@ from tests.tables import every
 
 FILES = ("tier1a", "tier1b", "tier3", "composites")
 NUMBER_TOLERANCE = 1e-6
+# Rows about words of caution and stance are left out: words are not read any more.
 AUDIT_ONLY = {"human_cautions"}
 
 

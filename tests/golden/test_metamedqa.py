@@ -1,9 +1,4 @@
-"""Construction of MetaMedQA against the published data and a reference comparison of it.
-
-Reads ``$METACOG_GOLDEN/metamedqa`` and ``$METACOG_DATA/metamedqa``, file by file; a test whose file is absent is
-skipped. What is expected comes from these files, so other fixtures of the same layout can be put in their place: other
-rows, edits, orders, quirk cells. What this project pins of the published files is checked where they are those files.
-"""
+"""Construction of MetaMedQA against the published data and a reference comparison of it."""
 
 import gzip
 import hashlib

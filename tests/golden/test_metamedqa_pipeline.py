@@ -1,7 +1,4 @@
-"""The published set through the whole pipeline: sources, items, answers, scores, boards; figures from the data itself.
-
-Other data of the same layout does as well: what is pinned of the published files is taken from the files found.
-"""
+"""The published set through the whole pipeline: sources, items, answers, scores, boards; figures from the data itself."""
 
 import csv
 import gzip

@@ -1,9 +1,4 @@
-"""The statistics of MetaMedQA against agreed values and against the published tables' own claims.
-
-Files are read from ``$METACOG_GOLDEN/metamedqa`` (default ``../shared/golden`` beside the repository); an absent one is
-a skip. Other agreed values of the same layout do as well; the claims are recomputed from the counts behind the paper's
-Table 4, whatever the agreed values are about.
-"""
+"""The statistics of MetaMedQA against agreed values and against the published tables' own claims."""
 
 import json
 import math

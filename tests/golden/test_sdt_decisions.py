@@ -1,8 +1,4 @@
-"""The tests of the criterion-calibration experiment against agreed values, at the tolerances of their README.
-
-The family size is the number of rows of a quantity, the pairs are
-those listed.
-"""
+"""The tests of the criterion-calibration experiment against agreed values, at the tolerances of their README."""
 
 import numpy as np
 import pytest

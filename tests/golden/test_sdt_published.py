@@ -1,9 +1,4 @@
-"""The published tables of the signal-detection paper, refitted, against agreed values.
-
-Counts, printed tables and what is
-expected of them all come from files, so other fixtures of the same grid can be put in their place. A printed number
-is expected to follow where the agreed posterior says so, not by the name of its cell.
-"""
+"""The published tables of the signal-detection paper, refitted, against agreed values."""
 
 import shutil
 

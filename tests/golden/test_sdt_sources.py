@@ -1,9 +1,4 @@
-"""The published texts and prompts of signal detection: read, built from, and not copied into what is shipped.
-
-Reads ``$METACOG_TEXTS/sdt``, file by file; a test whose file is absent is skipped. What is expected of the texts stands
-in ``SOURCE.md`` beside them, so other files of the same grid can be put in their place; what this project pins of the
-published file is checked where it is that file.
-"""
+"""The published texts and prompts of signal detection: read, built from, and not copied into what is shipped."""
 
 import hashlib
 import itertools

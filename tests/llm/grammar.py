@@ -1,8 +1,4 @@
-"""Grammars of the three protocols: replies as providers, proxies and broken servers write them, with what is true of each.
-
-A `Reply` is one answer and how the server tells it: how its tokens are counted, how it ends, what it echoes. ``plain`` and
-``events`` write the same reply in one piece and as a stream, so that both readers can be held to the same truth.
-"""
+"""Grammars of the three protocols: replies as providers, proxies and broken servers write them."""
 
 from __future__ import annotations
 
@@ -38,13 +34,11 @@ STOPS = {
 }
 
 
+# ``plain`` and ``events`` write the same reply in one piece and as a stream, so that both readers are held
+# to one truth.
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``text`` and ``thought`` in pieces; ``sent`` and ``got`` the tokens that are truly billed; how they are told.
-
-    ``marked`` is whether the mark of the end comes before what is late. ``others`` are choices of higher index, which
-    stand before the reply where they are ``first``.
-    """
+    """``text`` and ``thought`` in pieces; ``sent`` and ``got`` the tokens that are truly billed; how they are told."""
 
     provider: Provider
     thought: tuple[str, ...]

@@ -1,8 +1,4 @@
-"""Run by a benchmark in a process of its own: one generation on a random language model, its time and its peak memory.
-
-Prints one line of JSON. What counts is resident memory, read from the kernel, over that before the model was there; the
-peak is reset after the model has been opened, so that it is that of the strategy and not of the loader.
-"""
+"""Run by a benchmark in a process of its own: one generation on a random language model, its time and its peak memory."""
 
 from __future__ import annotations
 
@@ -53,6 +49,7 @@ def resident(what: str) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
 
 
+# The peak is reset after the model has been opened, so that it is that of the strategy and not of the loader.
 def settle() -> float:
     """Give back what is free, forget the peak, and return resident memory."""
     gc.collect()

@@ -1,8 +1,4 @@
-"""How long a board takes: a million observations over a hundred models.
-
-The scoring step is measured by its own benchmark; here its output is synthetic. Seconds of processor time, on files that
-are in the page cache, as they are right after scoring wrote them.
-"""
+"""How long a board takes: a million observations over a hundred models."""
 
 import duckdb
 import pyarrow as pa

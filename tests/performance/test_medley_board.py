@@ -1,8 +1,4 @@
-"""How long MEDLEY scores take from the files of observations to the board.
-
-100 models × 130 instances × 3 conditions: processor seconds of reading, scoring every instance, estimates, comparisons, and
-the whole rebuild of the board, files written in between as the stages write them.
-"""
+"""How long MEDLEY scores take from the files of observations to the board."""
 
 import json
 import os

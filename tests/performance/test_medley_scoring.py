@@ -1,8 +1,4 @@
-"""How long scoring MEDLEY instances takes, beside the authors' package on the same triples in the same run.
-
-Scored are 1,000 triples over the published instances, in random labels and about a dozen short sentences per reply. Times
-are processor time, because whatever else the machine does only adds to wall time; the least of several repeats.
-"""
+"""How long scoring MEDLEY instances takes, beside the authors' package on the same triples in the same run."""
 
 import json
 import os

@@ -1,8 +1,4 @@
-"""The grid of coverage: answers × accuracy × runs, every measure of a board, and the difference of two models.
-
-A cell is one number of items, accuracy and number of runs; in it answer four respondents, of two M-ratios, calibrated and
-overconfident. `rows` are those of ``stats/coverage.csv``.
-"""
+"""The grid of coverage: answers × accuracy × runs, every measure of a board, and the difference of two models."""
 
 import os
 import subprocess

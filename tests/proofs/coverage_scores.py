@@ -1,7 +1,4 @@
-"""Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge).
-
-The names are those under which `coverage` looks for intervals of one method: many measures share each.
-"""
+"""Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge)."""
 
 import functools
 from collections.abc import Mapping

@@ -127,11 +127,7 @@ class Study:
 
 
 def _disk(home, kept, known):
-    """Return path → digest of its content ("" for a folder) and time of change.
-
-    ``known`` has inode, size and time of change of files whose digest was made: it is not made again unless they changed
-    just now.
-    """
+    """Return path → digest of its content ("" for a folder) and time of change; ``known`` are digests taken before."""
     disk = {}
     for place, _, files in os.walk(home):
         disk[os.path.relpath(place, home)] = "", 0

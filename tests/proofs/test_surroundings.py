@@ -1,8 +1,4 @@
-"""A study in surroundings nobody wished for: no right to write, a strict umask, a clock set back, two runs at once, damage.
-
-Each ends with a board or with one line that says what to do, and no answer is asked twice or lost. `docs/reliability.md`
-has what was seen. What needs root, to become somebody else, is skipped where nobody is.
-"""
+"""A study in surroundings nobody wished for: no right to write, a strict umask, a clock set back, damage."""
 
 import os
 import shutil

@@ -1,9 +1,4 @@
-"""Batches as the server takes them: one engine, and a table of what OpenAI, Anthropic and Gemini word otherwise.
-
-A batch is answered in the background, ``delay_s`` seconds after it was taken: those of the plan of each moment, so that
-a shorter plan ends what waits. Only the key that made a batch or a file sees it. ``POST /batch-faults`` sets the delay and
-the fault of each of the next batches, ``GET /batch-stats`` names the batches taken, with the requests of each.
-"""
+"""Batches as the server takes them: one engine, and a table of what OpenAI, Anthropic and Gemini word otherwise."""
 
 from __future__ import annotations
 
@@ -164,6 +159,7 @@ WAYS = {
 AnswerLine = Callable[[Dialect, str, object], tuple[int, Body]]
 
 
+# Answered in the background, ``delay_s`` after it was taken by the plan of each moment: a shorter one ends what waits.
 class Batches:
     """The batches and files of one server."""
 

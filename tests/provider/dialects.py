@@ -1,7 +1,4 @@
-"""The three formats as tables: where a call says what, how an answer is laid out whole and in parts, how errors are called.
-
-`DIALECTS` is all that OpenAI, Anthropic and Gemini differ in; `read`, `answer`, `frames` and `error` serve all three.
-"""
+"""The three formats as tables: where a call says what, how an answer is laid out whole and in parts, errors."""
 
 from __future__ import annotations
 
@@ -94,11 +91,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call: the request, and what only concerns thinking and delivery.
-
-    ``usage`` is whether the last part of a stream says what is billed. ``on``, ``effort`` and ``budget`` (0: none) are what
-    the call says of thinking, ``shown`` whether its text is wanted (None: not said).
-    """
+    """One call: the request, and what only concerns thinking (``budget`` 0: none; ``shown`` None: not said)."""
 
     model: str
     request: ChatRequest

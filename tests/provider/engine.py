@@ -1,8 +1,4 @@
-"""The engine: an HTTP server that takes a call of any dialect, decides what happens to it, and answers whole or in parts.
-
-Every call goes through ``SimulatedProvider._serve`` once. The outcome is decided and logged on arrival, so a call whose
-client dies waiting is in the log.
-"""
+"""The engine: an HTTP server that takes a call of any dialect, decides what happens to it, and answers."""
 
 from __future__ import annotations
 
@@ -52,6 +48,7 @@ class UnknownQuestion(Exception):
     """A question that no respondent has an answer to."""
 
 
+# The outcome is decided and logged on arrival, so a call whose client dies waiting is in the log.
 class SimulatedProvider:
     """An HTTP provider whose answers come from ``respond(model, request)``, which runs in the event loop.
 
@@ -288,10 +285,7 @@ def _wanted(thinking: profiles.Thinking, call: Asked) -> int:
 
 
 def _thought(completion: Completion, wanted: int, limit: int | None, *, bounded: bool) -> Completion:
-    """Return ``completion`` after ``wanted`` tokens of thinking, cut where they leave too little room below ``limit``.
-
-    What ``completion`` says itself of thinking and of usage stands.
-    """
+    """Return ``completion`` after ``wanted`` tokens of thinking, cut where they leave too little room below ``limit``."""
     spent = wanted if limit is None else min(wanted, limit)
     if spent and completion.reasoning_text is None:
         completion = replace(completion, reasoning_text=_filler(spent))

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 
 
 class Fault(enum.StrEnum):
-    """What a call can be answered with; ``ends_early`` and ``reject_*`` spare calls they cannot strike.
-
-    The first group are errors of `dialects.ERRORS`.
-    """
+    """What a call can be answered with; ``ends_early`` and ``reject_*`` spare calls they cannot strike."""
 
     RATE_LIMIT = "rate_limit"  # 429, Retry-After in seconds
     QUOTA = "quota"  # 429 that no retry helps

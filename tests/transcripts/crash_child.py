@@ -1,9 +1,4 @@
-"""A process that keeps records until it is killed: run by ``test_crash.py``, told its parts by arguments.
-
-``crash_child.py journal|store HOME FIRST RECORD``: keeps records FIRST, FIRST+1, …, made from the journal line RECORD,
-and writes the ``answer_id`` of each to standard output once it is acknowledged. ``store`` opens the partition and
-compacts after every few answers.
-"""
+"""``crash_child.py journal|store HOME FIRST RECORD``: keeps records FIRST, FIRST+1, … and prints their ids."""
 
 import asyncio
 import dataclasses

@@ -1,8 +1,4 @@
-"""The same folder behind a server not written here, asked over HTTP: `transformers serve`.
-
-That server answers chat in the OpenAI form, knows no constrained choice (it refuses the field), and leaves out
-log-probabilities and schemas without a word.
-"""
+"""The same folder behind a server not written here, asked over HTTP: `transformers serve`."""
 
 import contextlib
 import os
