@@ -13,7 +13,7 @@ from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
 from metacog_pipeline.scoring import files, staleness
@@ -121,6 +121,22 @@ def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):
         construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))
 
 
+def test_questions_of_ones_own_are_asked_and_are_stale_when_the_file_changes(tmp_path):
+    own = of(study(tmp_path, 'dataset = "own"\nquestions = "q.jsonl"\nidk = false'))
+    with pytest.raises(SourceError, match=r"q\.jsonl: no such file"):
+        construction.build(own)
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "Who?", "answer": "Ada"}\n{"id": 7, "question": "?", "answers": []}\n'
+    )
+    ask(own.context.study)
+    assert {(each.item_id, each.question_id, each.accepted()) for each in own.items} == {
+        ("sk-own-000000", "0", ("Ada",)), ("sk-own-000001", "7", ()),
+    }  # fmt: skip
+    assert not construction.stale_steps(own)
+    (tmp_path / "q.jsonl").write_text('{"question": "Who?", "answer": "Bob"}\n')
+    assert construction.stale_steps(own)
+
+
 def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
     def calls(condition: str, mode: str = "text", section: str = "", **fields: object) -> Any:
         spec = ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
@@ -151,6 +167,7 @@ def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
         ('dataset = "trivia"', "trivia_qa"), ('languages = ["en", "en"]', "twice"),
         ('languages = ["zh"]\nidk = ["en"]', 'idk names "en"'),
         ('dataset = "nq_open"\nlanguages = ["ko"]', "English questions only"),
+        ('dataset = "own"', "give both"), ('questions = "q.jsonl"', "give both"),
         ('matching = "fuzzy"', "token_boundary"), ('yes_no = "lenient"', "reference"),
         ('languages = ["zh"]\npreceded = true', "preceded asks in English"),
         ("limit = 0", "limit"), ("limt = 3", 'did you mean "limit"'),

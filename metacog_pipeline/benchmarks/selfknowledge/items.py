@@ -24,7 +24,8 @@ from metacog_pipeline.files import sha256_hex, shipped
 
 BENCHMARK = "selfknowledge"
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-SAMPLE = "sample"
+SAMPLE, OWN = "sample", "own"
+SAMPLE_FILE = shipped("data", "selfknowledge", SAMPLE, "facts.jsonl")
 SPLIT_SEED = 42  # of the published split of FictionalQA
 DUAL, IDK, PRECEDED = "dual", "idk", "preceded"
 #: Condition → the language it is asked in.
@@ -35,6 +36,7 @@ LANGUAGE_OF: Mapping[str, str] = {
 #: Data set → its parts, each with the sources it is read from; the first part is the one the paper's results are about.
 PARTS: Mapping[Dataset, Mapping[str, tuple[str, ...]]] = {
     "sample": {"all": (), "train": (), "validation": ()},
+    "own": {"all": ()},
     "trivia_qa": {
         "validation": ("trivia_qa",), "train": ("trivia_qa_train",), "all": ("trivia_qa_train", "trivia_qa"),
     },
@@ -108,18 +110,26 @@ def split_of(dataset: Dataset, named: str | None) -> str:
 
 def sample_rows() -> list[Row]:
     """Return the facts that ship with the package."""
-    return sources.of_rows(_sample_file(), lambda row, number: dict(row))
+    return sources.of_rows(SAMPLE_FILE, sources.own)
 
 
-def _sample_file() -> Path:
-    return shipped("data", "selfknowledge", "sample", "facts.jsonl")
+def _file(benchmark: Any) -> Path | None:
+    """Return the file of a study that asks the sample or questions of its own; None of a published set."""
+    named = benchmark.settings.questions
+    return (
+        benchmark.context.beside(named)
+        if named
+        else SAMPLE_FILE
+        if benchmark.settings.dataset == SAMPLE
+        else None
+    )
 
 
 def parts_of(benchmark: Any) -> Parts:
     """Return the sources the study's questions are read from, verified."""
     home, dataset, split = benchmark.context.home, benchmark.settings.dataset, benchmark.split
-    if dataset == SAMPLE:
-        return {SAMPLE: sample_rows()}
+    if file := _file(benchmark):
+        return {dataset: sources.of_rows(file, sources.own)}
     return {name: sources.load(home, name) for name in PARTS[dataset][split]}
 
 
@@ -166,8 +176,8 @@ def train_events(events: Iterable[str]) -> set[str]:
 def input_digests(benchmark: Any) -> object:
     """Return the split and the digests of what the items are built from; a source that is not fetched is left out."""
     dataset, split = benchmark.settings.dataset, benchmark.split
-    if dataset == SAMPLE:
-        return [split, {SAMPLE: sha256_hex(_sample_file().read_bytes())}]
+    if file := _file(benchmark):
+        return [split, {dataset: sha256_hex(file.read_bytes()) if file.is_file() else ""}]
     return [split, source_files.kept_digests(sources.SOURCES, benchmark.context.home, PARTS[dataset][split])]
 
 

@@ -13,7 +13,7 @@ from metacog_pipeline.study.sections import Stage, setting
 
 Language = Literal["en", "zh", "ko", "es"]
 Dataset = Literal[
-    "sample", "trivia_qa", "freebase_qa", "nq_open", "web_questions", "efficientqa", "mkqa", "fictional_qa",
+    "sample", "own", "trivia_qa", "freebase_qa", "nq_open", "web_questions", "efficientqa", "mkqa", "fictional_qa",
 ]  # fmt: skip
 Rule = Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"]
 YesNoRule = Literal["default", "reference"]
@@ -23,6 +23,7 @@ REFERENCE = Path("reference")
 class Settings(sections.Settings):
     """Which questions, in which languages, read by which rules.
 
+    ``dataset = "own"`` asks the ``questions`` of a file: JSON Lines with ``question`` and ``answers``, or both by language.
     ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the data
     set; None takes the one that the paper's results are about. ``idk`` asks again with leave to abstain, in every language
     or in those it lists; ``preceded`` asks again with "Do you know the answer?" before the question (Appendix C), in
@@ -34,6 +35,7 @@ class Settings(sections.Settings):
     training: ClassVar[type[sections.Section] | None] = TrainingSection
 
     dataset: Dataset = setting(Stage.ITEMS, "sample")
+    questions: sections.PathText | None = setting(Stage.ITEMS, None)
     split: Literal["train", "validation", "test", "all"] | None = setting(Stage.ITEMS, None)
     languages: Annotated[tuple[Language, ...], Field(min_length=1)] = setting(Stage.ASKING, ("en",))
     idk: StrictBool | tuple[Language, ...] = setting(Stage.ASKING, True)
@@ -50,7 +52,9 @@ class Settings(sections.Settings):
 
     @model_validator(mode="after")
     def _languages_there_are(self) -> Settings:
-        if self.dataset not in ("sample", "mkqa") and self.languages != ("en",):
+        if (self.dataset == "own") != (self.questions is not None):
+            raise ValueError('dataset = "own" and questions = "FILE" go together: give both or neither')
+        if self.dataset not in ("sample", "own", "mkqa") and self.languages != ("en",):
             raise ValueError(
                 f'dataset = "{self.dataset}" has English questions only: set languages = ["en"], or take "sample" or "mkqa"'
             )

@@ -91,6 +91,16 @@ Reader = Callable[[Mapping[str, Any], int], dict[str, Any] | None]
 _MKQA_KEYS: Mapping[Language, str] = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
 
 
+def own(row: Mapping[str, Any], number: int, language: str = "en") -> dict[str, Any]:
+    """Return a row of one's own: question and answers by language, or one question in ``language``."""
+    answers = row.get("answers", row.get("answer", []))
+    if "questions" in row:
+        return {"question_id": number, **row, "answers": answers}
+    accepted = [answers] if isinstance(answers, str) else answers
+    name = row.get("question_id", row.get("id", number))
+    return {"question_id": name, "questions": {language: row["question"]}, "answers": {language: accepted}}
+
+
 def _english(question: Any, answers: Any, name: Any) -> dict[str, Any]:
     return {"question_id": name, "questions": {"en": question}, "answers": {"en": answers}}
 

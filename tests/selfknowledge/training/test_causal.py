@@ -149,14 +149,15 @@ def test_questions_are_read_from_every_form(tmp_path):
     assert questions.load_questions(str(path)) == wanted
     assert len(questions.load_questions("sample", "es")) > 50
     for wrong, said in (
-        ('{"question": "A?", "answers": 3}\n', "answers"),
-        ('{"answers": "a"}\n', "question is missing"),
+        ('{"question": "A?", "answers": 3}\n', ":1: not a row of this set .* answers"),
+        ('{"answers": "a"}\n', ":1: not a row of this set .*'question'"),
+        ("", ": no question has an accepted answer"),
     ):
         path.write_text(wrong)
-        with pytest.raises(SourceError, match=rf"own\.jsonl:1: {said}"):
+        with pytest.raises(SourceError, match=rf"own\.jsonl{said}"):
             questions.load_questions(str(path))
-    path.write_text("")
-    with pytest.raises(StudyError, match="no question"):
+    path.write_text('{"questions": {"ko": "ㄹ?"}, "answers": {"ko": ["ㄹ"]}}')
+    with pytest.raises(StudyError, match='no question in language "en"'):
         questions.load_questions(str(path))
 
 

@@ -67,7 +67,10 @@ def test_the_chain_of_the_paper_runs_from_one_preset_and_is_gone_on_with(write, 
     assert run("study", path, "--set", "sft_steps=2")["measures"] == made["measures"]
     assert [commit.digest for commit, _ in read_log(home / "run")] == digests
     assert [each.name for each in home.glob("*-1")] == ["world-1"]
-    assert made["next"] == [f"metacog train study {path}"]
+    assert made["next"] == [f"metacog run {home / 'study.toml'}"]
+    asked = load_study(home / "study.toml")
+    assert [each.name for each in asked.models] == ["base", "taught", "evolved", "sft"]
+    assert asked.benchmarks["selfknowledge"].questions == home / "world-1" / small.HELD_OUT
     run("study", path, "--set", "sft_steps=3", "--set", "sigma=0.5")
     assert sorted(each.name for each in home.glob("*-1")) == ["run-1", "sft-1", "world-1"]
 

@@ -9,6 +9,7 @@ import time
 import pytest
 from scipy.stats import t as student
 
+from metacog_pipeline.api import open_study
 from metacog_pipeline.benchmarks.selfknowledge.training.chain import Chain
 from metacog_pipeline.study import load_study
 
@@ -72,3 +73,23 @@ def test_the_joint_reward_raises_d_prime_held_out_with_accuracy_unmoved(tmp_path
     assert found["joint"][1] > 1.0
     assert found["joint"][1] > found["direct"][2]
     assert found["accuracy"][1] < 0 < found["accuracy"][2] or abs(found["accuracy"][0]) < 0.02
+
+
+@pytest.mark.proof
+def test_the_chain_of_the_paper_ends_as_rows_of_a_board(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(seed=0, reward="joint") + 'preset = "fictional"\n')
+    chain = Chain(load_study(path))
+    for step in (chain.make_base, chain.make_taught, chain.make_checkpoint, chain.make_patching):
+        step()
+    measured = chain.make_evaluation().table.filter(questions="held out", measure="d_type2")
+    study = open_study(chain.folder / "study.toml")
+    study.run()
+    assert set(study.observations("selfknowledge")["status"]) == {"ok"}  # no reply is cut: each has its end
+    board = study.board("selfknowledge").filter(measure="d_type2")
+    found = {row["model"]: (row["estimate"], row["low"]) for row in board.iter_rows(named=True)}
+    print({model: [round(each, 2) for each in own] for model, own in found.items()})
+    assert found.keys() == {"base", "taught", "evolved"}
+    for model, d in measured.select("model", "estimate").rows():
+        assert found[model][0] == pytest.approx(d, abs=0.05)
+    assert found["evolved"][1] > max(0.5, found["base"][0], found["taught"][0])

@@ -250,8 +250,7 @@ class Chain:
             loaded = open_model(folder, self.section.device, self.section.dtype)
             found = {name: self._measured(loaded, each) for name, each in self.sets.items()}
             tables.append(table_of(found, "questions").select(pl.lit(model).alias("model"), pl.all()))
-        if self.section.model is not None:  # nothing but its own world is known to the small one
-            self._write_study()
+        self._write_study()
         return self._written("evaluation", pl.concat(tables))
 
     def engine(self) -> Worker | RayEngine:
@@ -323,10 +322,18 @@ class Chain:
         """Write a study file with every model as a row, asked the benchmark of this study."""
         own = self.study.benchmarks.get("selfknowledge")
         settings = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
-        if settings.get("wording") not in (None, "reference"):
-            settings["wording"] = str(self.study.beside(Path(settings["wording"])))
+        for name in settings.keys() & {"wording", "questions"}:
+            settings[name] = (
+                settings[name]
+                if settings[name] == "reference"
+                else str(self.study.beside(Path(settings[name])))
+            )
+        if self.section.model is None:  # nothing but its own world is known to the small one
+            settings = {"dataset": "own", "questions": self._beside(small.HELD_OUT), "idk": False}
         device, dtype = self.section.device.partition(":")[0], self.section.dtype
-        same = {"provider": "transformers", "device": device, "dtype": dtype}
+        # By the threshold a model is held to yes or no: asked freely the small one gives a city as often.
+        mode = "choice" if self.section.meta == "threshold" else "auto"
+        same = {"provider": "transformers", "device": device, "dtype": dtype, "answer_mode": mode}
         models = [{"name": name, "model": str(folder), **same} for name, folder in self.models().items()]
         study = {"name": f"{self.study.study.name}-trained", "seed": self.seed}
         whole = {"study": study, "benchmarks": {"selfknowledge": settings}, "models": models}

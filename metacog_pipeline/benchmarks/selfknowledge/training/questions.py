@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from metacog_pipeline.benchmark.item_files import read_rows
-from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
-from metacog_pipeline.sources import Line, read_lines
-
-SAMPLE = "sample"
+from metacog_pipeline.benchmarks.selfknowledge.items import SAMPLE, SAMPLE_FILE, Item
+from metacog_pipeline.benchmarks.selfknowledge.sources import of_rows, own
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 
 
 class Question(NamedTuple):
@@ -25,42 +22,18 @@ class Question(NamedTuple):
     answers: tuple[str, ...]
 
 
-class _Row(BaseModel):
-    """A line of a file: one language, or texts and answers by language."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: str | int | None = None
-    question_id: str | int | None = None
-    question: str | None = None
-    questions: dict[str, str] = {}
-    answer: str | list[str] | None = None
-    answers: str | list[str] | dict[str, list[str]] = []
-
-    def in_language(self, language: str) -> tuple[str | None, list[str]]:
-        """Return the question and its answers; no question where there is none in the language."""
-        text = self.questions.get(language) if self.question is None else self.question
-        found = self.answers if self.answer is None else self.answer
-        accepted = found.get(language, []) if isinstance(found, dict) else found
-        return text, [accepted] if isinstance(accepted, str) else accepted
-
-
 def load_questions(source: str, language: str = "en") -> list[Question]:
-    """Return the questions of a source in a language.
-
-    A source is ``sample``, a Parquet file of a study's items, or JSON Lines: ``question`` and ``answers`` (a text or
-    a list), or both by language under ``questions`` and ``answers``; ``question_id`` or ``id`` where there is one.
-    """
+    """Return the questions of a source in a language: ``sample``, items of a study (Parquet), or rows of one's own."""
     if source.endswith(".parquet"):
-        found = [
-            Question(item.item_id, text, item.accepted(language))
-            for item in read_rows(Path(source), Item)
-            if (text := item.question(language)) is not None
-        ]
+        items = read_rows(Path(source), Item)
+        asked = [(each.item_id, each.question(language), each.accepted(language)) for each in items]
     else:
-        path = shipped("data", "selfknowledge", SAMPLE, "facts.jsonl") if source == SAMPLE else Path(source)
-        rows = (_question(line, number, language) for number, line in enumerate(read_lines(path)))
-        found = [row for row in rows if row is not None]
+        path, reader = SAMPLE_FILE if source == SAMPLE else Path(source), partial(own, language=language)
+        rows = of_rows(path, reader)
+        asked = [
+            (each.question_id, each.questions.get(language), each.answers.get(language, ())) for each in rows
+        ]
+    found = [Question(name, text, tuple(answers)) for name, text, answers in asked if text is not None]
     if not found:
         raise StudyError(f'{source}: no question in language "{language}"')
     return found
@@ -105,19 +78,3 @@ def digest(questions: Sequence[Question]) -> str:
 
 def _same(question: Question) -> str:
     return " ".join(question.text.casefold().split())
-
-
-def _question(line: Line, number: int, language: str) -> Question | None:
-    try:
-        row = _Row.model_validate(line.row)
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        where = ".".join(map(str, wrong["loc"][:1]))
-        raise SourceError(f"{line.where}: {where}: {wrong['msg']}; correct or replace the file") from None
-    text, answers = row.in_language(language)
-    if text is None:
-        if row.questions:
-            return None
-        raise SourceError(f"{line.where}: question is missing; correct or replace the file")
-    name = row.question_id if row.question_id is not None else row.id
-    return Question(str(number if name is None else name), text, tuple(answers))

@@ -122,8 +122,14 @@ class World:
                 shared = common(each.tolist())  # the instruction, read once: three quarters of the time
                 read = model(input_ids=each[:1, :shared], use_cache=True).past_key_values
                 read.batch_repeat_interleave(BATCH)
-                out = model(input_ids=each[rows, shared:], past_key_values=read, logits_to_keep=1)
-                functional.cross_entropy(out.logits[:, -1], answers).backward()  # type: ignore[no-untyped-call]
+                whole = torch.cat([each[rows, shared:], answers[:, None]], dim=1)
+                said = model(input_ids=whole, past_key_values=read, logits_to_keep=2).logits
+                # A reply is one word and its end: without the end a study sees a reply that was cut.
+                ends = torch.full_like(answers, words.eos_token_id)
+                loss = functional.cross_entropy(said[:, 0], answers) + functional.cross_entropy(
+                    said[:, 1], ends
+                )
+                loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad()
