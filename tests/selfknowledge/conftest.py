@@ -11,8 +11,8 @@ import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
+from metacog_pipeline.benchmarks.selfknowledge.imports import read_row
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
-from metacog_pipeline.benchmarks.selfknowledge.read import read_row
 from metacog_pipeline.conformance.case import small_study
 from metacog_pipeline.llm.types import Message, Status, TokenLogprob
 from metacog_pipeline.scoring.responses import read_responses

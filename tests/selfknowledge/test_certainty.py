@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.selfknowledge.read import Known, certainty, known
+from metacog_pipeline.benchmarks.selfknowledge.measures import certainty
+from metacog_pipeline.benchmarks.selfknowledge.read import Known, known
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.reading.calls import Call, read_step, said_with
 from metacog_pipeline.transcripts.lines import encode_logprobs

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.selfknowledge.imports import read_row
 from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_row, says_known
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, says_known
 from metacog_pipeline.benchmarks.selfknowledge.simulated import untidy
 from metacog_pipeline.reading.rows import BadRow
 from tests.selfknowledge.conftest import abstains

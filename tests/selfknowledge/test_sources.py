@@ -63,7 +63,7 @@ def lines(path: Path, *rows: object) -> Path:
 
 
 def read(name: str, path: Path) -> list[sources.Row]:
-    return sources._SETS[name].of(path)
+    return sources.SETS[name].of(path)
 
 
 def said(name: str, path: Path) -> str:
@@ -151,7 +151,7 @@ def test_the_published_files_are_the_pinned_ones(name, tmp_path):
     if not QA.is_dir():
         pytest.skip(f"{QA} is not here; set METACOG_DATA")
     (found,) = sources.fetch(Home(tmp_path), [name], folder=QA)
-    assert found.rows == sources._SETS[name].rows == len(sources.load(Home(tmp_path), name))
+    assert found.rows == sources.SETS[name].rows == len(sources.load(Home(tmp_path), name))
     (again,) = sources.fetch(Home(tmp_path), [name])
     assert again.origin == "already here"
 

@@ -10,20 +10,38 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.display import numbered
-from metacog_pipeline.benchmarks.selfknowledge import items, prompts, published, read, report
+from metacog_pipeline.benchmarks.selfknowledge import imports, items, prompts, published, read, report
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, PRECEDED
 from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, CURVES, MEASURES
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.selfknowledge.sources import REFERENCE_PROMPTS, SOURCES
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
-from metacog_pipeline.judges.names import with_names
+from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
+from metacog_pipeline.reading.calls import ended, read_step
+from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.study.wording import words_of
 
 ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says otherwise
+
+
+def _undecided(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the replies in which no accepted answer is found as it is written; published rules stay as they are."""
+    held = pl.col("abstained").is_null() | (pl.col("abstained") == 0)
+    wrong = responses.filter(held, status="ok", correct=0, matching="entities")
+    return wrong.select("item_id", "condition", reply="output")
+
+
+def _asked(item: items.Item, condition: str) -> Asked | None:
+    question, accepted = item.question(LANGUAGE_OF[condition]), item.accepted(LANGUAGE_OF[condition])
+    return Asked(question, accepted) if question and accepted else None
+
+
+JUDGING = names_judging(_undecided, _asked)
 
 
 class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Response]):
@@ -49,8 +67,8 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
     tables = (CURVES,)
     published = published.PUBLISHED
     board = report.BOARD
-    importer = read.IMPORTER
-    judging = read.JUDGING
+    importer = imports.IMPORTER
+    judging = JUDGING
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"], "preceded": True}
 
@@ -124,7 +142,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         limit = chat.spec.max_tokens if "max_tokens" in chat.spec.model_fields_set else ANSWER_TOKENS
         words = prompts.YES_NO[LANGUAGE_OF[condition]]
         for step in self.steps(condition):
-            meta = step == prompts.META
+            meta = step == META
             await chat(
                 step,
                 prompts.messages(item, condition, step, self.wording),
@@ -143,7 +161,13 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         return read.read_response(item, condition, calls, rule=rule, yes_no=yes_no, wording=worded)
 
     def again(self, item: items.Item, condition: str, calls: contract.Calls) -> Iterable[tuple[str, str]]:
-        return read.again(item.accepted(LANGUAGE_OF[condition]), calls)
+        field = ShortText(item.accepted(LANGUAGE_OF[condition]))
+        forms = ((META, read.Known(), "Yes or No"), (DIRECT, field, "the answer alone, in a few words"))
+        for step, asked, form in forms:
+            if step in calls and ended(calls[step]) is None:
+                answer = read_step(calls, step, [asked])["answer"]
+                if answer.status in ("no_answer", "ambiguous") and not answer.withheld:
+                    yield step, form
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Add what rests on two conditions, where one question was asked.

@@ -1,9 +1,4 @@
-"""The item, the parts of the question sets, and the steps that make the items of a study.
-
-Items are drawn by the SHA-256 of seed and item id: a larger limit adds items and changes none. FictionalQA is split by
-event as its results were published, so that no event is in two parts: the sorted events, shuffled by Python's generator
-with seed 42, the first half for ``train``. The shipped facts are split in halves by the same draw for every study.
-"""
+"""The item, the parts of the question sets, and the steps that make the items of a study."""
 
 from __future__ import annotations
 
@@ -50,18 +45,13 @@ PARTS: Mapping[Dataset, Mapping[str, tuple[str, ...]]] = {
 
 
 class Item(ContractItem):
-    """One question; ``questions`` and ``answers`` are by language, an empty tuple of answers: nothing is right.
-
-    ``item_id`` is made of data set and source row, so the same in every language, draw and split. ``position`` is the place
-    in the order the items were drawn. ``question_id`` is what the source calls the question: TriviaQA has some twice, under
-    one id. ``event_id`` ties questions about the same thing together. What a source does not say is empty.
-    """
+    """One question, by language; what a source does not say is empty."""
 
     split: str
     questions: tuple[tuple[str, str], ...]
-    answers: tuple[tuple[str, tuple[str, ...]], ...]
-    question_id: str = ""
-    event_id: str = ""
+    answers: tuple[tuple[str, tuple[str, ...]], ...]  # empty: nothing is right
+    question_id: str = ""  # what the source calls it: TriviaQA has some twice, under one id
+    event_id: str = ""  # ties questions about the same thing together
     topic: str = ""
     difficulty: str = ""
     source: str = ""
@@ -87,15 +77,12 @@ class Item(ContractItem):
 
 def asked(items: Iterable[Item], condition: str) -> list[Item]:
     """Return the items that have a question in the language of ``condition``."""
-    language = LANGUAGE_OF[condition]
-    return [item for item in items if item.question(language) is not None]
+    return [item for item in items if item.question(LANGUAGE_OF[condition]) is not None]
 
 
 # --- from rows to items -------------------------------------------------------------------------------------------------
-_LABELS = {
-    "trivia_qa_train": "train-",
-    "trivia_qa": "validation-",
-}  # in item ids, where a set has several sources
+# In item ids, where a set has several sources.
+_LABELS = {"trivia_qa_train": "train-", "trivia_qa": "validation-"}
 Parts = Mapping[str, Sequence[Row]]  # the rows of each source
 
 
@@ -135,21 +122,23 @@ def parts_of(benchmark: Any) -> Parts:
 
 def build(parts: Parts, dataset: str, split: str, *, limit: int | None = None, seed: int = 0) -> list[Item]:
     """Return the items of ``split``, at most ``limit``, in the order in which they are drawn by ``seed``."""
+    # Of data set and row alone, so an item has one id in every language, draw and split.
     chosen = {
         f"sk-{dataset}-{_LABELS.get(source, '')}{row.number:06d}": (source, row)
         for source, rows in parts.items()
         for row in select(rows, dataset, split)
     }
-    drawn = seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
-    return [
-        Item(
-            item_id=name, dataset=dataset, split=split, position=place, questions=tuple(row.questions.items()),
-            answers=tuple((code, tuple(each)) for code, each in row.answers.items()), question_id=row.question_id,
-            event_id=row.event_id, topic=row.topic, difficulty=row.difficulty, source=source, source_row=row.number,
-        )
-        for place, name in enumerate(drawn)
-        for source, row in [chosen[name]]
-    ]  # fmt: skip
+    made = []
+    for place, name in enumerate(
+        seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
+    ):
+        source, row = chosen[name]
+        same = row.model_dump(include={"question_id", "event_id", "topic", "difficulty"})
+        answers = tuple((code, tuple(each)) for code, each in row.answers.items())
+        where = {"dataset": dataset, "split": split, "source": source, "source_row": row.number}
+        own = {"questions": tuple(row.questions.items()), "answers": answers}
+        made.append(Item(item_id=name, position=place, **where, **own, **same))
+    return made
 
 
 def select(rows: Sequence[Row], dataset: str, split: str) -> list[Row]:
@@ -157,19 +146,15 @@ def select(rows: Sequence[Row], dataset: str, split: str) -> list[Row]:
     if split == "all" or dataset not in (SAMPLE, "fictional_qa"):
         return list(rows)
     if dataset == "fictional_qa":
+        # As its results were published: by event, so that no event is in two parts, in the order Python shuffles them.
         keys = [row.event_id for row in rows]
-        train = train_events(keys)
+        shuffled = sorted(set(keys))
+        random.Random(SPLIT_SEED).shuffle(shuffled)
+        train = set(shuffled[: len(shuffled) // 2])
     else:
         keys = [row.question_id for row in rows]
         train = set(seeded_sample(keys, len(keys) // 2, SPLIT_SEED, f"{BENCHMARK}-train"))
     return [row for row, key in zip(rows, keys, strict=True) if (key in train) == (split == "train")]
-
-
-def train_events(events: Iterable[str]) -> set[str]:
-    """Return the events of the part ``train`` of FictionalQA."""
-    shuffled = sorted(set(events))
-    random.Random(SPLIT_SEED).shuffle(shuffled)
-    return set(shuffled[: len(shuffled) // 2])
 
 
 # --- steps --------------------------------------------------------------------------------------------------------------
@@ -208,8 +193,6 @@ STEPS = (
     Step(
         "items", "The questions, in every language they have, the same for every model, run and condition.", make_items,
         needs=("sources",), writes=Item, inputs=input_digests,
-        checks={"mostly_answerable": Check(
-            "Nine in ten questions have an answer; the others count as wrong."
-        )},
+        checks={"mostly_answerable": Check("Nine in ten questions have an answer; the others count as wrong.")},
     ),
 )  # fmt: skip

@@ -21,7 +21,8 @@ of resampled items. Where log-probabilities were kept, D = P(yes) / (P(yes) + P(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
@@ -29,9 +30,11 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Estimate, Group, HitRate, Measure, Table, Unit
+from metacog_pipeline.benchmark.contract import Estimate, Flag, Group, HitRate, Measure, Table, Unit
 from metacog_pipeline.benchmark.groups import Floats
-from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
+from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO, asked_once
+from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.reading.tokens import bare
 from metacog_pipeline.scoring.measures import Compute, Detection, Resting, ratio, share
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
@@ -114,6 +117,41 @@ def _area(group: Group) -> Estimate:
     confidence, right, clusters = group.graded()
     found = auroc(confidence, right, clusters) if len(confidence) else None
     return found or unavailable(0, "log-probabilities", NONE_KEPT)
+
+
+# --- how sure a yes is --------------------------------------------------------------------------------------------------
+# Spellings of yes and of no besides those of the prompts and of English.
+_SPELLINGS = {"ko": (("네",), ("아니오",)), "es": (("Si",), ())}
+
+
+def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float | None:
+    """Return D = P(yes) / (P(yes) + P(no)), 0 to 1, at the token that says ``yes``, 1 or 0; None without such a token."""
+    token = next((each for each in tokens if bare(each.token)), None)
+    if token is None or yes is None:
+        return None
+    # Published values use two logits of one forward pass; providers list the most likely tokens only, each spelling on
+    # its own: spellings of one word are added up, a word that is not listed is given the most it can have.
+    listed = {text: min(math.exp(log), 1.0) for text, log in token.top if not math.isnan(log)}
+    least = min(listed.values(), default=1.0)
+    if not math.isnan(token.logprob):
+        listed.setdefault(token.token, min(math.exp(token.logprob), 1.0))
+    sides = {text: yes if text == token.token else _side(bare(text).casefold(), language) for text in listed}
+    unlisted = min(max(1.0 - sum(listed.values()), 0.0), least)
+    no, sure = (
+        sum(listed[text] for text in listed if sides[text] == side) if side in sides.values() else unlisted
+        for side in (0, 1)
+    )
+    return sure / (no + sure) if no + sure > 0 else None
+
+
+def _side(word: str, language: str) -> Flag:
+    """Return 1 for a spelling of yes, 0 for one of no, in the language or in English; Korean ones in pieces too."""
+    own = zip(YES_NO[language], YES_NO["en"], _SPELLINGS.get(language, ((), ())), strict=True)
+    for side, (here, english, more) in zip((1, 0), own, strict=True):
+        for each in (here, english, *more):
+            if word == each.casefold() or ("가" <= word[:1] <= "힣" and each.startswith(word)):
+                return side
+    return None
 
 
 # --- the measures -------------------------------------------------------------------------------------------------------

@@ -2,14 +2,11 @@
 
 ``direct`` asks for the answer, in keywords; ``meta`` whether it is known: yes if surely, no otherwise; ``idk`` for the
 answer, or "I don't know"; ``preceded`` "Do you know the answer?", then the question (Appendix C, in English only).
-
-``wording = "reference"`` takes the texts of the authors' file, which is fetched and never shipped. It has no ``idk`` in
-Chinese, Korean and Spanish.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +36,9 @@ class Wording:
 
     def condition_digest(self, condition: str) -> str:
         """Return the SHA-256 over the texts asked under ``condition``."""
-        language = LANGUAGE_OF[condition]
-        texts = ([language, step, self.template(language, step)] for step in condition_steps(condition))
-        return sha256_hex(canonical_json(sorted(texts)))
+        code = LANGUAGE_OF[condition]
+        steps = sorted(condition_steps(condition))
+        return sha256_hex(canonical_json([[code, step, self.template(code, step)] for step in steps]))
 
     def template(self, language: str, step: str) -> str:
         """Return the text of a step; raise `StudyError` where there is none."""
@@ -67,23 +64,19 @@ def asked_once(condition: str) -> bool:
 
 def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
     """Return the one message of a step."""
-    language = LANGUAGE_OF[condition]
-    text = wording.template(language, step).replace(PLACE, dict(item.questions)[language])
-    return (Message("user", text),)
+    code = LANGUAGE_OF[condition]
+    return (Message("user", wording.template(code, step).replace(PLACE, dict(item.questions)[code])),)
 
 
 def reference_wording(home: Home) -> Wording:
-    """Return the authors' texts, which must be fetched."""
+    """Return the authors' texts, which must be fetched: they are never shipped."""
     path = sources.SOURCES[sources.REFERENCE_PROMPTS].load(home)
     shipped_preceded = {("en", PRECEDED): load_wording().template("en", PRECEDED)}
     return Wording("reference", {**shipped_preceded, **sources.reference_prompts(path)})
 
 
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, or one in which a TOML file's texts replace those shipped.
-
-    The file has ``id``, and a table of texts for each language. StudyError names file, key and what is wrong.
-    """
+    """Return the shipped wording, or one in which a TOML file's texts, a table for each language, replace those."""
     found = Wording("", {})
     for file in [shipped("data", "selfknowledge", "prompts.toml"), *([path] if path else [])]:
         data = read_words(file)
@@ -103,8 +96,7 @@ def _checked(where: str, language: str, step: str, value: object) -> str:
     text = require_text(where, value)
     if (n := text.count(PLACE)) != 1:
         raise StudyError(f"{where}: {PLACE} is in it {n} times; put it once, where the question goes")
-    named: Iterable[str] = {META: YES_NO[language], IDK: (ABSTENTIONS[language],)}.get(step, ())
-    for word in named:
+    for word in {META: YES_NO[language], IDK: (ABSTENTIONS[language],)}.get(step, ()):
         if word.lower() not in text.replace("’", "'").lower() or (step == META and word not in text):
             raise StudyError(
                 f'{where}: "{word}" is not in it; answers are read by this word, so the text must ask for it'

@@ -1,9 +1,6 @@
 """The printed numbers (arXiv:2602.02605) against each other: which follow from those next to them, and what they rest on.
 
-Accuracy, raw alignment and d′ are computed again from the shares of yeses and of failed yeses and noes (tables 1, 5); All
-Alignment cannot exceed raw alignment (table 2). Tables 3, 4, 6 and 7 print d′, alignment and accuracy only: with accuracy p
-and alignment r the false-alarm rate follows from the hit rate, f = 1 - (r - p h) / (1 - p), and d′ = z(h) - z(f) is solved
-for h, with up to two solutions. Answers are not published, so nothing is scored again.
+With accuracy p and alignment r the false-alarm rate follows from the hit rate h, f = 1 - (r - p h) / (1 - p).
 """
 
 from __future__ import annotations
@@ -21,22 +18,15 @@ from scipy.special import ndtri
 from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.groups import Floats
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, DUAL, IDK
+from metacog_pipeline.benchmarks.selfknowledge.report import VARIANTS
+from metacog_pipeline.benchmarks.selfknowledge.sources import SETS
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as shared
 from metacog_pipeline.scoring.published import FAILS, HOLDS, Check, Row, above, check, claim, long
 from metacog_pipeline.stats.yes_no import CLIP
 
 #: Questions of the part of each data set that published numbers are about.
-QUESTIONS: Mapping[str, int] = {
-    "trivia_qa": 17_944, "freebase_qa": 3_996, "nq_open": 3_610, "web_questions": 2_032, "mkqa": 10_000,
-    "fictional_qa": 1_797,
-}  # fmt: skip
-#: What was done to a model → what is put behind its name.
-VARIANTS: Mapping[str, str] = {
-    "original": "", "esma": " ESMA", "sft": " SFT on yes and no", "fictional_sft": " taught the facts",
-    "fictional_sft_then_esma": " taught the facts, then ESMA", "joint": " joint reward", "direct": " direct reward",
-    "meta": " meta reward",
-}  # fmt: skip
+QUESTIONS = {name: each.rows for name, each in SETS.items()}
 NOT_STATED, SMALL = "size not stated", "Qwen2.5 1.5B"
 #: Table → what its rows are about, where it has no column of that name.
 ABOUT: Mapping[str, Mapping[str, str]] = {
@@ -52,10 +42,9 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
 HALF = 0.005  # what two printed decimals hide
 _GRID = 20_001  # so fine that no two solutions fall between neighbours
 _Printed = Mapping[str, float | str]
-_PERCENT = (
-    *("raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr"),
-    *("idk_accuracy", "idk_alignment", "all_alignment"),
-)
+_PERCENT = [
+    "raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr", "idk_accuracy", "idk_alignment", "all_alignment",
+]  # fmt: skip
 
 
 def folder() -> Path:
@@ -128,9 +117,9 @@ def values() -> pl.DataFrame:
     """Return the printed numbers in the names and units of the board, each once."""
     given = tables_of(folder())
     only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}  # table 1 has their other rows
+    about = ("place", "dataset", "condition", "model", "variant")
     named = [stem for stem in ABOUT if stem.startswith("table")]
     parts = [given[stem].filter(pl.col("variant").is_in(only.get(stem, [*VARIANTS]))) for stem in named]
-    about = ("place", "dataset", "condition", "model", "variant")
     tables = pl.concat(parts, how="diagonal_relaxed")
     shares = [(pl.col(f"{name}_pct") / 100).round(6).alias(name) for name in _PERCENT]
     wide = tables.select(*about, pl.col("d_prime").alias("d_type2_reference"), *shares)
@@ -138,25 +127,22 @@ def values() -> pl.DataFrame:
     drawn = long(areas, ["original", "esma"]).rename({"measure": "variant"})
     printed = long(wide, ["d_type2_reference", *_PERCENT])
     sized = ~pl.col("measure").is_in(["yfr", "nfr"])
+    suffix = {name: label and f" {label}" for name, label in VARIANTS.items()}
     return pl.concat([printed, drawn.with_columns(measure=pl.lit("auroc2"))], how="diagonal").with_columns(
-        model=pl.col("model") + pl.col("variant").replace_strict(dict(VARIANTS)),
-        n=pl.when(sized).then(pl.col("dataset").replace_strict(dict(QUESTIONS))),
+        model=pl.col("model") + pl.col("variant").replace_strict(suffix),
+        n=pl.when(sized).then(pl.col("dataset").replace_strict(QUESTIONS)),
     )
 
 
 # --- checks -------------------------------------------------------------------------------------------------------------
 def audit(given: Mapping[str, pl.DataFrame]) -> Iterator[Check]:
-    """Yield every check of the printed numbers.
-
-    ``difference`` is recomputed minus published; where only a range is possible, ``recomputed`` is its end nearest to the
-    printed number. ``tolerance`` is what rounding explains.
-    """
+    """Yield every check of the printed numbers: recomputed minus published, against what rounding explains."""
     first = {_subject(row): row for row in given["table_1"].iter_rows(named=True)}
-    for stem in ("table_1", "table_5"):
-        for row in given[stem].iter_rows(named=True):
-            yield from _from_failures(row)
+    for row in (row for stem in ("table_1", "table_5") for row in given[stem].iter_rows(named=True)):
+        yield from _from_failures(row)
     for row in given["table_2"].iter_rows(named=True):
         subject, aligned = _subject(row), float(row["all_alignment_pct"])
+        # Only a range is possible: its end nearest to the printed number stands for it.
         most = min(aligned, float(first[subject]["raw_alignment_pct"]))
         what = ("table 2", subject, "all_alignment_pct", "at most raw alignment, table 1")
         yield check(*what, aligned, most, 2 * HALF)
@@ -164,7 +150,7 @@ def audit(given: Mapping[str, pl.DataFrame]) -> Iterator[Check]:
 
 
 def _subject(row: _Printed) -> str:
-    return f"{row['model']}{VARIANTS[str(row['variant'])]}"
+    return f"{row['model']} {VARIANTS[str(row['variant'])]}".rstrip()
 
 
 def _from_failures(row: Mapping[str, str]) -> Iterator[Check]:
@@ -182,17 +168,16 @@ def _from_failures(row: Mapping[str, str]) -> Iterator[Check]:
 
 def _shares_of_gain(table: pl.DataFrame, first: Mapping[str, _Printed]) -> Iterator[Check]:
     """Yield the share of the gain in d′ that the text claims for a part of the changed weights, from its own d′."""
-    base, tuned = (float(first[SMALL + VARIANTS[name]]["d_prime"]) for name in ("original", "esma"))
+    base, tuned = (float(first[name]["d_prime"]) for name in (SMALL, f"{SMALL} {VARIANTS['esma']}"))
     stated = {(row["subject"], row["quantity"]): row for row in table.iter_rows(named=True)}
     for (subject, quantity), row in stated.items():
         if quantity == "share_of_gain_pct":
             reached = float(stated[subject, "d_prime"]["value"])
             share = 100 * (reached - base) / (tuned - base)
             slack = 100 * 2 * HALF / (tuned - base) + HALF * 100
-            method = "d′ of the text and of table 1"
-            made = check(row["place"], subject, quantity, method, float(row["value"]), share, slack)
+            about = (row["place"], subject, quantity, "d′ of the text and of table 1")
             way = f"d′ {reached:.2f} is {share:.0f} % of the way from {base:.2f} to {tuned:.2f}"
-            yield made._replace(note=way)
+            yield check(*about, float(row["value"]), share, slack)._replace(note=way)
 
 
 def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
@@ -201,11 +186,11 @@ def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
         numbers = row["d_prime"], row["raw_alignment_pct"] / 100, row["accuracy_pct"] / 100
         where = {"table 6": f", {row['dataset']}", "table 7": f", {row['condition'].replace(DUAL, 'mkqa')}"}
         for number, rates in enumerate(implied_rates(*numbers), start=1):
+            about = {"place": row["place"], "subject": _subject(row) + where.get(row["place"], "")}
+            method = f"solution {number} on {row['dataset']}"
             for quantity, value in rates._asdict().items():
-                yield {
-                    "place": row["place"], "subject": _subject(row) + where.get(row["place"], ""), "quantity": quantity,
-                    "recomputed": value, "verdict": "possible", "method": f"solution {number} on {row['dataset']}",
-                }  # fmt: skip
+                found = {"quantity": quantity, "recomputed": value, "verdict": "possible", "method": method}
+                yield {**about, **found}
 
 
 # --- what the paper leads with ------------------------------------------------------------------------------------------
@@ -237,10 +222,11 @@ def ledger(data: Path) -> pl.DataFrame:
         value, low, high = shared.mean_of(gains.to_list())
         # What must not fall holds unless it does.
         verdict = above(low, high) if measure != "accuracy_pct" else FAILS if high < 0 else HOLDS
-        made.append(claim(
-            stem.replace("_", " "), text, f"mean change of {measure}, Student's t", verdict, value, low=low, high=high,
-            expected="0 without an effect", note=f"up in {(gains > 0).sum()} of {len(gains)}, each trained once",
-        ))  # fmt: skip
+        about = (stem.replace("_", " "), text, f"mean change of {measure}, Student's t", verdict, value)
+        more = {"low": low, "high": high, "expected": "0 without an effect"}
+        made.append(
+            claim(*about, **more, note=f"up in {(gains > 0).sum()} of {len(gains)}, each trained once")
+        )
     return shared.ledger(made)
 
 

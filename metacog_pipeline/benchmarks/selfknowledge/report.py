@@ -1,7 +1,4 @@
-"""Self-knowledge on screen: the board, the parts of the report, and the manifest of the paper.
-
-Nothing here imports statistics before it is drawn: a board is printed without them.
-"""
+"""Self-knowledge on screen: the board, the parts of the report, and the manifest of the paper; no statistics are loaded."""
 
 from __future__ import annotations
 
@@ -25,23 +22,16 @@ _NOTHING = "No values yet."
 
 
 # --- the board ----------------------------------------------------------------------------------------------------------
+LABELS = {
+    "d_type2": "d′", "c_type2": "c", "auroc2": "AUROC2", "raw_alignment": "alignment", "accuracy": "accuracy",
+    "yes_ratio": "yes", "yfr": "YFR", "nfr": "NFR", "invalid_share": "neither", "abstain_d": "IDK d′",
+    "abstain_c": "IDK c", "idk_accuracy": "IDK acc.", "idk_rate": "abstains", "idk_alignment": "IDK align.",
+    "all_alignment": "all align.",
+}  # fmt: skip
+_INSTEAD = {"d_type2": "d_type2_reference"}
 BOARD = Board(
-    columns=(
-        Column("d_type2", "d′", instead="d_type2_reference"),
-        Column("c_type2", "c"),
-        Column("auroc2", "AUROC2"),
-        Column("raw_alignment", "alignment"),
-        Column("accuracy", "accuracy"),
-        Column("yes_ratio", "yes"),
-        Column("yfr", "YFR"),
-        Column("nfr", "NFR"),
-        Column("invalid_share", "neither", interval=False),
-        Column("abstain_d", "IDK d′"),
-        Column("abstain_c", "IDK c"),
-        Column("idk_accuracy", "IDK acc."),
-        Column("idk_rate", "abstains"),
-        Column("idk_alignment", "IDK align."),
-        Column("all_alignment", "all align."),
+    columns=tuple(
+        Column(name, label, _INSTEAD.get(name), interval=name != "invalid_share") for name, label in LABELS.items()
     ),
     order=(("d_type2", "d_type2_reference"), ("abstain_d",), ("idk_alignment",), ("accuracy",)),
     legend=(
@@ -63,38 +53,36 @@ BOARD = Board(
 )  # fmt: skip
 
 # --- tables of the study's own ------------------------------------------------------------------------------------------
-_TWICE = {
-    "d_type2": "d′", "c_type2": "c", "d_type2_reference": "d′, published rules", "auroc2": "AUROC2",
-    "accuracy": "accuracy", "accuracy_inclusion": "accuracy, published matching", "yes_ratio": "yes",
-    "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail", "nfr": "noes that fail",
-    "invalid_share": "neither",
-}  # fmt: skip
-_ABSTAINS = {
-    "abstain_d": "d′", "abstain_c": "c", "abstain_hits": "abstains, not known", "abstain_false_alarms": "abstains, known",
-    "idk_rate": "abstains", "idk_accuracy": "accuracy", "idk_alignment": "alignment", "all_alignment": "all alignment",
+_MORE = {
+    "d_type2_reference": "d′, published rules", "accuracy_inclusion": "accuracy, published matching",
+    "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "abstain_hits": "abstains, not known",
+    "abstain_false_alarms": "abstains, known",
 }  # fmt: skip
 _D = "Published matching: an accepted answer is any part of the reply; published rules: so is a yes, and d′ is clipped."
 _ONCE = "Signal are the questions that the model did not know when asked for the answer: an abstention there is a hit."
 
 
-def _interval(one: exhibits.Own | None) -> object:
-    return one and pieces.interval(one.value, one.low, one.high, low_n=one.low_n)
-
-
-def own_table(home: Home, named: Mapping[str, str], where: str, said: str, soft: str) -> Markup:
-    """Return a table per world of the study's values of the ``named`` measures; ``soft`` explains them."""
-    made = pieces.paragraph(soft, "soft")
-    for title, groups in (worlds := exhibits.own(home, _NAME, named, where)).items():
+def own_table(home: Home, where: str, said: str, soft: str) -> Markup:
+    """Return a table per world of the study's values of all measures there are; ``soft`` explains them."""
+    made, labels = pieces.paragraph(soft, "soft"), LABELS | _MORE
+    for title, groups in (worlds := exhibits.own(home, _NAME, labels, where)).items():
+        named = [name for name in labels if any(name in found for found in groups.values())]
         body = [
-            (model, condition, *(_interval(found.get(name)) for name in named))
+            (model, condition, *(each and _interval(each) for each in map(found.get, named)))
             for (model, _, condition), found in groups.items()
         ]
-        made += pieces.table(("model", "condition", *named.values()), body, f"{title}: {said}")
+        made += pieces.table(
+            ("model", "condition", *(labels[name] for name in named)), body, f"{title}: {said}"
+        )
     return made if worlds else made + pieces.paragraph(_NOTHING)
 
 
+def _interval(one: exhibits.Own) -> object:
+    return pieces.interval(one.value, one.low, one.high, low_n=one.low_n)
+
+
 #: What changes where a model may abstain.
-asked_once = partial(own_table, named=_ABSTAINS, said="asked once", soft=_ONCE)
+asked_once = partial(own_table, said="asked once", soft=_ONCE)
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------
@@ -120,11 +108,14 @@ def curves(home: Home) -> Markup:
             n = pieces.counted(numbers)
             said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
             rocs.append(pieces.figure(roc_figure(series), said, n=n, method=_ABOVE))
-            graded, drawn = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()], []
-            for name in graded[:MOST_DENSITIES]:
-                density = density_figure(series[name], f"confidence of {name}, {condition}")
-                said = f"{name}, {condition}: D; each area is 1."
-                drawn.append(pieces.figure(density, said, n=n, method="histograms over bins of equal width"))
+            graded = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()]
+            drawn = [
+                pieces.figure(
+                    density_figure(series[name], f"confidence of {name}, {condition}"),
+                    f"{name}, {condition}: D; each area is 1.", n=n, method="histograms over bins of equal width",
+                )
+                for name in graded[:MOST_DENSITIES]
+            ]  # fmt: skip
             if drawn:
                 about = f"{title}: densities of confidence, {condition}"
                 densities.append(pieces.folded(about, pieces.grid(drawn)))
@@ -155,10 +146,11 @@ def density_figure(own: Mapping[str, Pairs], name: str) -> str:
 _Columns = tuple[exhibits.Column, ...]
 
 # --- the paper ----------------------------------------------------------------------------------------------------------
-_VARIANTS = {
-    "original": "as released", "esma": "after ESMA", "sft": "after training on yes and no", "joint": "joint reward",
-    "fictional_sft": "taught the facts", "fictional_sft_then_esma": "taught the facts, then ESMA",
-    "direct": "direct reward", "meta": "meta reward",
+#: What was done to a model.
+VARIANTS = {
+    "original": "", "esma": "ESMA", "sft": "SFT on yes and no", "fictional_sft": "taught the facts",
+    "fictional_sft_then_esma": "taught the facts, then ESMA", "joint": "joint reward", "direct": "direct reward",
+    "meta": "meta reward",
 }  # fmt: skip
 
 
@@ -186,7 +178,7 @@ def paper_table(home: Home, stem: str, columns: _Columns, where: str, **more: An
     printed = []
     for row in exhibits.printed(_NAME, stem):
         size = f"Qwen2.5 {row['size']}" if row.get("size") else "not stated"
-        printed.append({**row, "variant": _VARIANTS[row["variant"]], "size": size})
+        printed.append({**row, "variant": VARIANTS[row["variant"]] or "as released", "size": size})
     found = exhibits.own(home, _NAME, [column.measure for column in columns], where)
     return exhibits.tables(_NAME, found, printed, columns, **more)
 
@@ -205,34 +197,20 @@ def figure_2(home: Home) -> Markup:
 
 def patched(home: Home, side: str) -> Markup:
     """Return d′ and alignment of models that keep a share of the weight changes: of the text, and of the study's own."""
-    made = Markup()
-    if side == "top":
-        found: dict[str, list[object]] = {}
-        for row in exhibits.printed(_NAME, "claims"):
-            found.setdefault(row["subject"], []).append(f"{row['quantity'].replace('_', ' ')} {row['value']}")
-        made += pieces.table(
-            ("changes kept", "stated"), [(k, "; ".join(map(str, v))) for k, v in found.items()], PRINTED
-        )
-    file = home.training / "patching.parquet"
-    if not file.exists():
-        return made or pieces.paragraph(_NOTHING, "soft")
-    import polars as pl
+    from metacog_pipeline.benchmarks.selfknowledge.training.pictures import patched_figures
 
-    drawn, points = ("d_type2", "raw_alignment"), dict[str, dict[str, Point]]()
-    own = pl.read_parquet(file, glob=False).filter(pl.col("measure").is_in(drawn), side=side)
-    listed = own.drop_nulls("estimate").sort("share").select("share", "measure", "estimate", "low", "high")
-    for share, name, *ends in listed.iter_rows():
-        points.setdefault(f"{share:.0%}", {})[name] = Point(*ends)
-    said = f"the study's trained model with a share of its weight changes, from the {side}"
-    columns, n = [exhibits.Column(name) for name in drawn], "the questions held out"
-    figures = exhibits.forests(list(points.items()), {}, columns, x=said, n=n, method="item bootstrap")
-    return made + pieces.grid(figures)
+    stated: dict[str, list[str]] = {}
+    for row in exhibits.printed(_NAME, "claims") if side == "top" else ():
+        stated.setdefault(row["subject"], []).append(f"{row['quantity'].replace('_', ' ')} {row['value']}")
+    body = [(subject, "; ".join(said)) for subject, said in stated.items()]
+    made = [pieces.table(("changes kept", "stated"), body, PRINTED)] if body else []
+    return pieces.joined([*made, *patched_figures(home.training / "patching.parquet", side)], _NOTHING)
 
 
 SECTIONS = (
     Section(
         "Does a yes go with being right?",
-        partial(own_table, named=_TWICE, where="starts_with(condition, 'dual')", said="asked twice", soft=_D),
+        partial(own_table, where="starts_with(condition, 'dual')", said="asked twice", soft=_D),
     ),
     Section("Type-2 ROC and confidence", curves),
     Section(

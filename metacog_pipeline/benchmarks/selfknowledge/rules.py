@@ -1,9 +1,4 @@
-"""The paper's rules of reading, literally, and the matching rules that are usual elsewhere.
-
-``inclusion`` is the paper's: an accepted answer, in lower case, is a substring of the reply in lower case, so that
-"Iranian" holds "Iran". The others compare in the normal form of SQuAD, or ask for whole words. The paper's yes is the yes
-word of the language as a substring ("eyes", 不是 and "así" say yes, "Si" does not); its abstention the text "i don't know".
-"""
+"""The paper's rules of reading, literally, and matching rules that are usual elsewhere."""
 
 from __future__ import annotations
 
@@ -12,38 +7,34 @@ import string
 from collections.abc import Callable, Iterable, Mapping
 
 from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO
-from metacog_pipeline.benchmarks.selfknowledge.settings import Rule, YesNoRule
 from metacog_pipeline.reading.names import has_words
 
-__all__ = ["RULES", "Rule", "YesNoRule", "abstains", "inclusion", "language_of", "normalize", "says_yes"]
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalize(text: str) -> str:
-    """Return ``text`` in lower case without ASCII punctuation and the words a, an, the; one space between words.
-
-    The normal form of SQuAD (Rajpurkar et al. 2016): punctuation goes before the articles, so "a.b" is a word.
-    """
+    """Return the normal form of SQuAD: lower case, without ASCII punctuation and the words a, an, the."""
+    # Punctuation goes before the articles, as in Rajpurkar et al. (2016), so "a.b" is a word.
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def inclusion(output: str, answers: Iterable[str]) -> bool:
-    """Whether any answer is a substring of ``output``, both in lower case; an empty answer is one of everything."""
+    """Whether any answer is a substring of ``output``, both in lower case, as published: "Iranian" holds "Iran"."""
     said = output.lower()
     return any(answer.lower() in said for answer in answers)
 
 
 def _normalized(output: str, answers: Iterable[str]) -> bool:
-    """An answer of which nothing is left matches nothing."""
     said = normalize(output)
+    # An answer of which nothing is left would be a part of every reply.
     return any(wanted and wanted in said for wanted in map(normalize, answers))
 
 
 def _exact(output: str, answers: Iterable[str]) -> bool:
-    """A text of which nothing is left is compared as it is."""
-    said = normalize(output) or output.strip().lower()
-    return any((normalize(each) or each.strip().lower()) == said for each in answers if each.strip())
+    # A text of which nothing is left is compared as it is.
+    said, *wanted = (normalize(each) or each.strip().lower() for each in (output, *answers))
+    return any(each and each == said for each in wanted)
 
 
 RULES: Mapping[str, Callable[[str, Iterable[str]], bool]] = {
@@ -57,7 +48,7 @@ def language_of(code: str) -> str:
 
 
 def says_yes(text: str, language: str = "en") -> bool:
-    """Whether the yes word of the language is a substring of ``text``."""
+    """Whether the yes word of the language is a substring, as published: "eyes" and 不是 say yes, "Si" does not."""
     return YES_NO[language_of(language)][0].lower() in text.lower()
 
 

@@ -21,28 +21,22 @@ REFERENCE = Path("reference")
 
 
 class Settings(sections.Settings):
-    """Which questions, in which languages, read by which rules.
-
-    ``dataset = "own"`` asks the ``questions`` of a file: JSON Lines with ``question`` and ``answers``, or both by language.
-    ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the data
-    set; None takes the one that the paper's results are about. ``idk`` asks again with leave to abstain, in every language
-    or in those it lists; ``preceded`` asks again with "Do you know the answer?" before the question (Appendix C), in
-    English. ``matching`` says when an answer is right, ``yes_no`` what counts as a yes: both are applied to kept answers.
-    ``decoding = "checkpoint"`` sends no temperature, so that what ships with the model applies. ``wording`` is a TOML file
-    with the texts of another study, or ``"reference"`` for the authors' prompts.
-    """
+    """Which questions, in which languages, read by which rules."""
 
     training: ClassVar[type[sections.Section] | None] = TrainingSection
 
     dataset: Dataset = setting(Stage.ITEMS, "sample")
+    # With dataset = "own": JSON Lines with `question` and `answers`, or both by language.
     questions: sections.PathText | None = setting(Stage.ITEMS, None)
     split: Literal["train", "validation", "test", "all"] | None = setting(Stage.ITEMS, None)
     languages: Annotated[tuple[Language, ...], Field(min_length=1)] = setting(Stage.ASKING, ("en",))
+    # Asked again with leave to abstain, in all languages or those listed; after "Do you know the answer?" (Appendix C).
     idk: StrictBool | tuple[Language, ...] = setting(Stage.ASKING, True)
     preceded: StrictBool = setting(Stage.ASKING, False)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     matching: Rule = setting(Stage.PARSING, "entities")
     yes_no: YesNoRule = setting(Stage.PARSING, "default")
+    # checkpoint: no temperature is sent, so that what ships with the model applies.
     decoding: Literal["greedy", "checkpoint"] = setting(Stage.ASKING, "greedy")
 
     @field_validator("languages")

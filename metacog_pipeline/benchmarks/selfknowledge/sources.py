@@ -1,8 +1,4 @@
-"""The published question sets: where each is, what it must be, and how its rows are read.
-
-A source is fetched once into the home and kept as it is published. Where the digest of its questions is known, only these
-are accepted; elsewhere it must have the published number of questions, and the first file fetched pins it for the home.
-"""
+"""The published question sets: where each is, what it must be, and how its rows are read."""
 
 from __future__ import annotations
 
@@ -168,6 +164,7 @@ class _Set(NamedTuple):
 
     def verified(self, name: str, path: Path) -> int:
         """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
+        # Where no digest is known the number must be right, and the first file fetched pins the set for the home.
         rows = self.of(path)
         if len(rows) != self.rows:
             why = f"{len(rows)} questions, but source {name!r} has {self.rows}"
@@ -179,7 +176,7 @@ class _Set(NamedTuple):
 
 _TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.nocontext"
 _NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
-_SETS: Mapping[str, _Set] = {
+SETS: Mapping[str, _Set] = {
     # Joshi et al. 2017, without the evidence
     "trivia_qa": _Set(_trivia_qa, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
                       "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet"),
@@ -237,7 +234,7 @@ def reference_prompts(path: Path) -> dict[tuple[str, str], str]:
 
 
 SOURCES: Mapping[str, PinnedFile] = {
-    **{name: one.pinned(name) for name, one in _SETS.items()},
+    **{name: one.pinned(name) for name, one in SETS.items()},
     REFERENCE_PROMPTS: PinnedFile(
         "selfknowledge", REFERENCE_PROMPTS,
         _RAW.format("cosmoquester/ESMA", "19ceda55dbf8545fd01c53a1fa09e4dcb7eabf8f", "esma/prompt.py"),
@@ -249,4 +246,4 @@ fetch = partial(source_files.fetch, SOURCES)
 
 def load(home: Home, name: str) -> list[Row]:
     """Return the questions of a kept source after checking it against its digest."""
-    return _SETS[name].of(SOURCES[name].load(home))
+    return SETS[name].of(SOURCES[name].load(home))

@@ -12,7 +12,7 @@ import torch
 
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, PLACE, YES_NO, load_wording
 from metacog_pipeline.benchmarks.selfknowledge.read import matches, says_known
-from metacog_pipeline.benchmarks.selfknowledge.rules import Rule, YesNoRule
+from metacog_pipeline.benchmarks.selfknowledge.settings import Rule, YesNoRule
 from metacog_pipeline.benchmarks.selfknowledge.training import figures, generation
 from metacog_pipeline.benchmarks.selfknowledge.training.questions import Question
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts, outcome

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from markupsafe import Markup
 
 from metacog_pipeline.files import replacing
-from metacog_pipeline.report.figures import PALETTE
+from metacog_pipeline.report import exhibits, pieces
+from metacog_pipeline.report.figures import PALETTE, Point
 
 _PANELS = (("d_type2", "d′type2"), ("raw_alignment", "alignment"), ("accuracy", "accuracy"))
 
@@ -31,3 +33,18 @@ def draw_patching(path: Path, table: pl.DataFrame) -> None:
         axes.legend(frameon=False)
     with replacing(path) as temporary, mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": path.name}):
         figure.savefig(temporary, format="svg", metadata={"Date": None})
+
+
+def patched_figures(path: Path, side: str) -> list[Markup]:
+    """Return d′ and alignment with a share of the changes, for the report; nothing where nothing was patched."""
+    if not path.exists():
+        return []
+    drawn, points = ("d_type2", "raw_alignment"), dict[str, dict[str, Point]]()
+    own = pl.read_parquet(path, glob=False).filter(pl.col("measure").is_in(drawn), side=side)
+    listed = own.drop_nulls("estimate").sort("share").select("share", "measure", "estimate", "low", "high")
+    for share, name, *ends in listed.iter_rows():
+        points.setdefault(f"{share:.0%}", {})[name] = Point(*ends)
+    said = f"the study's trained model with a share of its weight changes, from the {side}"
+    columns, n = [exhibits.Column(name) for name in drawn], "the questions held out"
+    found = exhibits.forests(list(points.items()), {}, columns, x=said, n=n, method="item bootstrap")
+    return [pieces.grid(found)]
