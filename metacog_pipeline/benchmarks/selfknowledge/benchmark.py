@@ -11,13 +11,13 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.selfknowledge import imports, items, prompts, published, read, report
-from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, PRECEDED
 from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, CURVES, MEASURES
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
+from metacog_pipeline.benchmarks.selfknowledge.settings import REFERENCE, Settings
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
-from metacog_pipeline.benchmarks.selfknowledge.sources import REFERENCE_PROMPTS, SOURCES
+from metacog_pipeline.benchmarks.selfknowledge.sources import REFERENCE_PROMPTS, SOURCES, reference_prompts
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -44,7 +44,7 @@ def _asked(item: items.Item, condition: str) -> Asked | None:
 JUDGING = names_judging(_undecided, _asked)
 
 
-class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Response]):
+class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     """A question, and in a context of its own whether the answer is known."""
 
     name = "selfknowledge"
@@ -53,7 +53,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         "Fine-Tuning Language Models to Know What They Know", "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
         2026, "arXiv:2602.02605", "https://arxiv.org/abs/2602.02605", numbered(Figure=18, Table=7),
     )  # fmt: skip
-    Settings, Item, Response = settings_of.Settings, items.Item, read.Response
+    Settings, Item, Response = Settings, items.Item, read.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"), contract.Stage.PARSING: "18", contract.Stage.SCORING: "9",
     }  # fmt: skip
@@ -97,32 +97,26 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         """The part of the data set the study asks."""
         return items.split_of(self.settings.dataset, self.settings.split)
 
-    @property
-    def _reference(self) -> bool:
-        return self.settings.wording == settings_of.REFERENCE
-
     def needed_sources(self) -> tuple[str, ...]:
         own = items.PARTS[self.settings.dataset][self.split]
-        return (*own, REFERENCE_PROMPTS) if self._reference else own
+        return (*own, REFERENCE_PROMPTS) if self.settings.wording == REFERENCE else own
 
     # asking
     @cached_property
     def wording(self) -> prompts.Wording:
         """The words of the prompts."""
-        if self._reference:
-            return prompts.reference_wording(self.context.home)
+        if self.settings.wording == REFERENCE:
+            ours = {("en", PRECEDED): prompts.load_wording().template("en", PRECEDED)}
+            theirs = reference_prompts(SOURCES[REFERENCE_PROMPTS].load(self.context.home))
+            return prompts.Wording("reference", ours | theirs)
         return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     def conditions(self) -> tuple[contract.Condition, ...]:
         wanted = {DUAL: self.settings.languages, IDK: self.settings.idk_languages}
-        names = [
-            kind if code == "en" else f"{kind}_{code}" for kind, codes in wanted.items() for code in codes
-        ]
+        names = [f"{kind}_{code}".removesuffix("_en") for kind, codes in wanted.items() for code in codes]
         names += [PRECEDED] if self.settings.preceded else []
-        return tuple(
-            contract.Condition(name, partial(items.asked, condition=name), content=LANGUAGE_OF[name])
-            for name in names
-        )
+        asked = {name: partial(items.asked, condition=name) for name in names}
+        return tuple(contract.Condition(name, of, content=LANGUAGE_OF[name]) for name, of in asked.items())
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         return (spec.answer_mode,) if spec.answer_mode in self.answer_modes else ("text",)
@@ -134,23 +128,18 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
         return self.wording.condition_digest(condition)
 
     async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
-        """Ask each step in a context of its own, so that no answer can lean on another.
-
-        A model in mode ``choice`` is held to the yes word and the no word of the language in the meta step. Token
-        log-probabilities are asked for there: they tell how sure a yes is.
-        """
-        limit = chat.spec.max_tokens if "max_tokens" in chat.spec.model_fields_set else ANSWER_TOKENS
-        words = prompts.YES_NO[LANGUAGE_OF[condition]]
+        """Ask each step in a context of its own, so that no answer can lean on another."""
+        same = {
+            "max_tokens": chat.spec.max_tokens
+            if "max_tokens" in chat.spec.model_fields_set
+            else ANSWER_TOKENS,
+            "send_temperature": self.settings.decoding == "greedy",
+        }
+        held = OneOf(prompts.YES_NO[LANGUAGE_OF[condition]]) if chat.mode == "choice" else None
         for step in self.steps(condition):
-            meta = step == META
-            await chat(
-                step,
-                prompts.messages(item, condition, step, self.wording),
-                constraint=OneOf(words) if chat.mode == "choice" and meta else None,
-                max_tokens=limit,
-                top_logprobs=None if meta else 0,
-                send_temperature=self.settings.decoding == "greedy",
-            )
+            # Log-probabilities of the meta reply tell how sure a yes is; None asks for as many as the model's row says.
+            own = {"constraint": held, "top_logprobs": None} if step == META else {"top_logprobs": 0}
+            await chat(step, prompts.messages(item, condition, step, self.wording), **own, **same)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)
@@ -170,34 +159,25 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, read.Re
                     yield step, form
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Add what rests on two conditions, where one question was asked.
-
-        ``yes``: the answer was not withheld. ``knew``: right when asked for the answer under ``dual`` of the language.
-        ``all_aligned``: being right and saying yes there, and not abstaining here, are all three the same.
-        """
+        """Add what rests on two conditions, where one question was asked."""
         responses = with_names(responses, judgements)
         keys = ("dataset", "model", "run", "language", "item_id")
         failed, dual = pl.col("status").is_in(self.unanswered), pl.col("condition").str.starts_with(DUAL)
-        there = responses.filter(dual).select(
-            *keys,
-            knew=pl.when(~failed).then(pl.col("correct")),
-            _dual_yes=pl.when(~failed).then(pl.col("yes")),
-            _dual_failed=failed,
-        )
+        knew, yes = (pl.when(~failed).then(pl.col(name)) for name in ("correct", "yes"))
+        there = responses.filter(dual).select(*keys, knew=knew, _dual_yes=yes, _dual_failed=failed)
         tried = 1 - pl.col("abstained")
-        aligned = (pl.col("knew") == pl.col("_dual_yes")) & (pl.col("_dual_yes") == tried)
-        whole = pl.all_horizontal(pl.col("knew", "_dual_yes", "abstained").is_not_null())
+        # Right and yes when asked for the answer, and not abstaining here: all three or none.
+        aligned = (pl.col("knew") + pl.col("_dual_yes") + tried).is_in([0, 3])
         joined = responses.with_columns(_here=pl.when(~dual).then(pl.col("item_id"))).join(
             there, left_on=[*keys[:4], "_here"], right_on=list(keys), how="left", maintain_order="left"
         )
         return joined.with_columns(
             yes=pl.when(dual).then(pl.col("yes")).otherwise(tried).cast(pl.Int8),
-            all_aligned=pl.when(whole).then(aligned).cast(pl.Int8),
+            all_aligned=aligned.cast(pl.Int8),
             _partner_failed=pl.col("_dual_failed").fill_null(False).cast(pl.Int64),
         ).drop("_here", "_dual_yes", "_dual_failed")
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
         dual = responses.filter(pl.col("condition").str.starts_with(DUAL))
-        return dual.with_columns(
-            correct=pl.col("correct").cast(pl.Float64), n_alternatives=pl.lit(None, pl.Int32)
-        )
+        right, none = pl.col("correct").cast(pl.Float64), pl.lit(None, pl.Int32)
+        return dual.with_columns(correct=right, n_alternatives=none)

@@ -23,11 +23,12 @@ SAMPLE, OWN = "sample", "own"
 SAMPLE_FILE = shipped("data", "selfknowledge", SAMPLE, "facts.jsonl")
 SPLIT_SEED = 42  # of the published split of FictionalQA
 DUAL, IDK, PRECEDED = "dual", "idk", "preceded"
+
+
 #: Condition → the language it is asked in.
 LANGUAGE_OF: Mapping[str, str] = {
-    **{kind if code == "en" else f"{kind}_{code}": code for kind in (DUAL, IDK) for code in LANGUAGES},
-    PRECEDED: "en",
-}
+    **{f"{kind}_{code}".removesuffix("_en"): code for kind in (DUAL, IDK) for code in LANGUAGES}, PRECEDED: "en",
+}  # fmt: skip
 #: Data set → its parts, each with the sources it is read from; the first part is the one the paper's results are about.
 PARTS: Mapping[Dataset, Mapping[str, tuple[str, ...]]] = {
     "sample": {"all": (), "train": (), "validation": ()},
@@ -102,14 +103,9 @@ def sample_rows() -> list[Row]:
 
 def _file(benchmark: Any) -> Path | None:
     """Return the file of a study that asks the sample or questions of its own; None of a published set."""
-    named = benchmark.settings.questions
-    return (
-        benchmark.context.beside(named)
-        if named
-        else SAMPLE_FILE
-        if benchmark.settings.dataset == SAMPLE
-        else None
-    )
+    if named := benchmark.settings.questions:
+        return benchmark.context.beside(named)  # type: ignore[no-any-return]
+    return SAMPLE_FILE if benchmark.settings.dataset == SAMPLE else None
 
 
 def parts_of(benchmark: Any) -> Parts:
@@ -128,10 +124,8 @@ def build(parts: Parts, dataset: str, split: str, *, limit: int | None = None, s
         for source, rows in parts.items()
         for row in select(rows, dataset, split)
     }
-    made = []
-    for place, name in enumerate(
-        seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
-    ):
+    drawn, made = seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK), []
+    for place, name in enumerate(drawn):
         source, row = chosen[name]
         same = row.model_dump(include={"question_id", "event_id", "topic", "difficulty"})
         answers = tuple((code, tuple(each)) for code, each in row.answers.items())

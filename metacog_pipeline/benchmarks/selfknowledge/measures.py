@@ -1,28 +1,13 @@
 """Measures of the table right/wrong × yes/no, each with its interval or the reason it has none; curves of the graded yes.
 
-With H, F the yeses to right and to wrong answers, n1 right and n0 wrong answers (arXiv:2602.02605, section 3 and code):
-
-===================  ==============================================================
-raw_alignment        (H + n0 - F) / n
-yfr, nfr             F / (H + F), (n1 - H) / (n - H - F): shares of the yeses, noes
-hit_rate             H / n1
-false_alarm_rate     F / n0
-d_type2              z((H + ½) / (n1 + 1)) - z((F + ½) / (n0 + 1)): the headline
-c_type2              -½ of their sum: below 0, yes is said too often
-d_type2_reference    z(H / n1) - z(F / n0) by the published rules of reading, rates
-                     kept 1e-4 from 0 and 1, as the published numbers are
-===================  ==============================================================
-
-Abstaining is signal detection over the same questions: signal are those the model did not know when asked for the answer
-(``knew`` 0), a hit is an abstention there, a false alarm one where it had known. A clipped d′ of a rate of 0 or 1 is made
-by the clip and says so. Shares have Wilson's interval, on the effective number of items where these repeat; the others that
-of resampled items. Where log-probabilities were kept, D = P(yes) / (P(yes) + P(no)) of the meta reply is the graded yes.
+With H, F yeses to n1 right and n0 wrong answers d′ is z((H + ½) / (n1 + 1)) - z((F + ½) / (n0 + 1)), its criterion -½ of
+their sum; as published z(H / n1) - z(F / n0), rates kept 1e-4 from 0 and 1 (arXiv:2602.02605, section 3 and code).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
@@ -32,7 +17,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Flag, Group, HitRate, Measure, Table, Unit
 from metacog_pipeline.benchmark.groups import Floats
-from metacog_pipeline.benchmarks.selfknowledge.prompts import YES_NO, asked_once
+from metacog_pipeline.benchmarks.selfknowledge.prompts import asked_once
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.reading.tokens import bare
 from metacog_pipeline.scoring.measures import Compute, Detection, Resting, ratio, share
@@ -47,16 +32,17 @@ NEVER_YES, NEVER_NO = "never answered yes", "never answered no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 NONE_KEPT = "no log-probabilities of yes and no were kept"
-#: What is counted of a response: 0, 1 or nothing. ``knew``: right when asked for the answer, of a question asked once.
+#: What is counted of a response: 0, 1 or nothing.
 CODED = ("correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned")
 STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
 REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
+# A signal is a question that the model did not know when asked for the answer, a hit an abstention there.
 ABSTENTION = Detection(("knew", 0), ("abstained", 1))
 
 
 # --- d′ and criterion ---------------------------------------------------------------------------------------------------
 def d_or_c(name: str, cells: Floats) -> Floats:
-    """Return ``d``, ``c`` or ``clip`` of cells ``(4, B)``; NaN where a side holds no item, which says nothing about d′."""
+    """Return ``d``, ``c`` or ``clip`` of cells ``(4, B)``; NaN where a side holds no item."""
     hits, misses, alarms, rejections = cells
     right, wrong = hits + misses, alarms + rejections
     if name == "clip":
@@ -65,52 +51,44 @@ def d_or_c(name: str, cells: Floats) -> Floats:
     return np.where((right > 0) & (wrong > 0), made, np.nan)
 
 
-def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
-    """Return ``d``, ``c`` or ``clip`` of a table, resampled."""
-
-    def compute(group: Group) -> Estimate:
-        weights = rule.weights(group.counts)
-        cells, n_items = group.counts.totals @ weights, group.counts.patterns.n_items
-        return _of_table(name, cells, n_items, lambda: weights.T @ group.draws.T)
-
-    return Resting(compute, rule.where())
-
-
 def undefined(right: float, wrong: float) -> str | None:
     """Return why a table of that many right and wrong answers has no d′; None where it has one."""
     return NO_ITEMS if not right + wrong else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
 
 
-def _of_table(name: str, cells: Floats, n_items: int, drawn: Callable[[], Floats]) -> Estimate:
-    """Return ``d``, ``c`` or ``clip`` of hits, misses, false alarms and rejections of ``n_items`` items."""
-    hits, misses, alarms, rejections = (float(each) for each in cells)
+def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
+    """Return ``d``, ``c`` or ``clip`` of a table, resampled."""
     rates = f"clip {CLIP:g}" if name == "clip" else "log-linear"
-    n, method = round(sum(cells)), f"{rates}, item bootstrap"
-    if (why := undefined(hits + misses, alarms + rejections)) is not None:
-        return unavailable(n, method, why)
-    value = float(d_or_c(name, cells[:, None])[0])
-    # Such a d′ rests on the half item that was added, or on the clip: its status says which.
-    extreme = 0 in (hits, misses, alarms, rejections)
-    if name == "clip" and extreme:
-        return Estimate(value, None, None, n, rates, BY_CLIP)
-    if n_items < 2:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    found = resampling.from_draws(value, d_or_c(name, drawn()), n, method, kind="widened")
-    if not extreme:
-        return found
-    # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the interval of
-    # the delta method counts where it reaches further.
-    made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
-    sem = float(np.sqrt((made.var_d if name == "d" else made.var_c)[0]))
-    low, high = (value + side * resampling.Z95 * sem for side in (-1, 1))
-    if found.low is not None and found.high is not None:
-        low, high = min(low, found.low), max(high, found.high)
-    sem, method = max(sem, found.sem or 0.0), f"{method} or delta, the wider"
-    return replace(found, low=low, high=high, sem=sem, method=method, status=BY_CORRECTION)
 
+    def compute(group: Group) -> Estimate:
+        weights = rule.weights(group.counts)
+        cells = group.counts.totals @ weights
+        hits, misses, alarms, rejections = map(float, cells)
+        n, method = round(sum(cells)), f"{rates}, item bootstrap"
+        if (why := undefined(hits + misses, alarms + rejections)) is not None:
+            return unavailable(n, method, why)
+        value = float(d_or_c(name, cells[:, None])[0])
+        # Such a d′ rests on the half item that was added, or on the clip: its status says which.
+        extreme = 0 in (hits, misses, alarms, rejections)
+        if name == "clip" and extreme:
+            return Estimate(value, None, None, n, rates, BY_CLIP)
+        if group.counts.patterns.n_items < 2:
+            return Estimate(value, None, None, n, method, SINGLE_ITEM)
+        drawn = d_or_c(name, weights.T @ group.draws.T)
+        found = resampling.from_draws(value, drawn, n, method, kind="widened")
+        if not extreme:
+            return found
+        # What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only, and the
+        # interval of the delta method counts where it reaches further.
+        made = type1_from_table(hits, misses, alarms, rejections, "loglinear")
+        sem = float(np.sqrt((made.var_d if name == "d" else made.var_c)[0]))
+        low, high = value - resampling.Z95 * sem, value + resampling.Z95 * sem
+        if found.low is not None and found.high is not None:
+            low, high = min(low, found.low), max(high, found.high)
+        sem, method = max(sem, found.sem or 0.0), f"{method} or delta, the wider"
+        return replace(found, low=low, high=high, sem=sem, method=method, status=BY_CORRECTION)
 
-def _invalid_share(group: Group) -> Estimate:
-    return ratio(group.counts, 1 - group.counts.known("yes"), group.counts.known("correct"))
+    return Resting(compute, rule.where())
 
 
 def _area(group: Group) -> Estimate:
@@ -120,8 +98,10 @@ def _area(group: Group) -> Estimate:
 
 
 # --- how sure a yes is --------------------------------------------------------------------------------------------------
-# Spellings of yes and of no besides those of the prompts and of English.
-_SPELLINGS = {"ko": (("네",), ("아니오",)), "es": (("Si",), ())}
+_SPELLINGS = {
+    "en": (("yes",), ("no",)), "zh": (("yes", "是"), ("no", "否")), "es": (("yes", "sí", "si"), ("no",)),
+    "ko": (("yes", "예", "네"), ("no", "아니요", "아니오")),
+}  # fmt: skip
 
 
 def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float | None:
@@ -146,11 +126,10 @@ def certainty(tokens: Sequence[TokenLogprob], yes: Flag, language: str) -> float
 
 def _side(word: str, language: str) -> Flag:
     """Return 1 for a spelling of yes, 0 for one of no, in the language or in English; Korean ones in pieces too."""
-    own = zip(YES_NO[language], YES_NO["en"], _SPELLINGS.get(language, ((), ())), strict=True)
-    for side, (here, english, more) in zip((1, 0), own, strict=True):
-        for each in (here, english, *more):
-            if word == each.casefold() or ("가" <= word[:1] <= "힣" and each.startswith(word)):
-                return side
+    pieces = "가" <= word[:1] <= "힣"
+    for side, words in zip((1, 0), _SPELLINGS[language], strict=True):
+        if word in words or (pieces and any(each.startswith(word) for each in words)):
+            return side
     return None
 
 
@@ -187,8 +166,9 @@ MEASURES: tuple[Measure, ...] = (
     _d("d_type2_reference", "d′, published rules", sensitivity("clip", REFERENCE),
        "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
        paper="tables 1 to 7", right="correct_inclusion"),
-    _m("invalid_share", "neither", _invalid_share, "Share of meta replies that say neither yes nor no.", False,
-       rests_on=(("correct", None),)),
+    _m("invalid_share", "neither",
+       Resting(lambda of: ratio(of.counts, 1 - of.counts.known("yes"), of.counts.known("correct")), (("correct", None),)),
+       "Share of meta replies that say neither yes nor no.", False),
     _m("auroc2", "AUROC2", Resting(_area, (("confidence", None), ("correct", None))),
        "Area under the type-2 ROC of D: chance that a right answer has more of it than a wrong one.", paper="figure 2"),
     _m("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", **_ONCE),
@@ -216,11 +196,7 @@ POINTS = 200  # of a ROC curve: more cannot be seen
 
 @dataclass(slots=True)
 class Curve:
-    """One point of a curve.
-
-    ``roc``: x false alarms, y hits, at confidences of ``threshold`` and more; ``said``: the one point of the spoken yes;
-    ``correct``, ``wrong``: x the lower edge of a bin of confidence, y the density, n the items.
-    """
+    """One point: of ``roc``, of the spoken yes (``said``), or of a density of confidence (``correct``, ``wrong``)."""
 
     benchmark: str
     dataset: str
@@ -229,10 +205,10 @@ class Curve:
     source: str
     curve: str
     position: Annotated[int, pl.Int32]
-    x: float
-    y: float
-    threshold: float | None
-    n: int
+    x: float  # false alarms; of a density the lower edge of a bin
+    y: float  # hits; of a density its height
+    threshold: float | None  # the least confidence that counts as a yes
+    n: int  # items, of a density those of the bin
 
 
 def _curves(benchmark: Any, group: Group) -> Iterator[tuple[object, ...]]:
@@ -252,10 +228,9 @@ def _points(group: Group) -> Iterator[tuple[object, ...]]:
     for place, (x, y, at) in enumerate(zip(curve.false_alarms, curve.hits, curve.threshold, strict=True)):
         yield "roc", place, float(x), float(y), float(at) if np.isfinite(at) else None, len(confidence)
     made = confidence_densities(confidence, correct)
-    sides = (("correct", made.correct, made.n_correct), ("wrong", made.wrong, made.n_wrong))
-    for name, density, number in sides:
-        for place, edge in enumerate(made.edges[:-1]):
-            yield name, place, float(edge), float(density[place]), None, int(number[place])
+    for name, *own in (("correct", made.correct, made.n_correct), ("wrong", made.wrong, made.n_wrong)):
+        for place, (edge, density, n) in enumerate(zip(made.edges[:-1], *own, strict=True)):
+            yield name, place, float(edge), float(density), None, int(n)
 
 
 _ABOUT = "Points of the type-2 ROC and densities of confidence."

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study.wording import read_words, require_known, require_text
 
@@ -66,13 +64,6 @@ def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[M
     """Return the one message of a step."""
     code = LANGUAGE_OF[condition]
     return (Message("user", wording.template(code, step).replace(PLACE, dict(item.questions)[code])),)
-
-
-def reference_wording(home: Home) -> Wording:
-    """Return the authors' texts, which must be fetched: they are never shipped."""
-    path = sources.SOURCES[sources.REFERENCE_PROMPTS].load(home)
-    shipped_preceded = {("en", PRECEDED): load_wording().template("en", PRECEDED)}
-    return Wording("reference", {**shipped_preceded, **sources.reference_prompts(path)})
 
 
 def load_wording(path: Path | None = None) -> Wording:

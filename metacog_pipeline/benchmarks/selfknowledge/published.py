@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -45,11 +44,6 @@ _Printed = Mapping[str, float | str]
 _PERCENT = [
     "raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr", "idk_accuracy", "idk_alignment", "all_alignment",
 ]  # fmt: skip
-
-
-def folder() -> Path:
-    """Return where the printed numbers are kept."""
-    return shipped("data", "published", BENCHMARK)
 
 
 # --- what three printed numbers say together ----------------------------------------------------------------------------
@@ -96,9 +90,10 @@ def implied_rates(d_prime: float, raw_alignment: float, accuracy: float) -> list
 
 
 # --- the tables -----------------------------------------------------------------------------------------------------------
-def tables_of(data: Path) -> dict[str, pl.DataFrame]:
+def tables_of() -> dict[str, pl.DataFrame]:
     """Return every shipped table by its name."""
-    read = {p.stem: pl.read_csv(p, infer_schema_length=None, glob=False) for p in sorted(data.glob("*.csv"))}
+    files = shipped("data", "published", BENCHMARK).glob("*.csv")
+    read = {path.stem: pl.read_csv(path, infer_schema_length=None, glob=False) for path in files}
     return {**read, **{stem: _named(read[stem], stem) for stem in ABOUT}}
 
 
@@ -115,7 +110,7 @@ def _named(table: pl.DataFrame, stem: str) -> pl.DataFrame:
 
 def values() -> pl.DataFrame:
     """Return the printed numbers in the names and units of the board, each once."""
-    given = tables_of(folder())
+    given = tables_of()
     only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}  # table 1 has their other rows
     about = ("place", "dataset", "condition", "model", "variant")
     named = [stem for stem in ABOUT if stem.startswith("table")]
@@ -154,7 +149,6 @@ def _subject(row: _Printed) -> str:
 
 
 def _from_failures(row: Mapping[str, str]) -> Iterator[Check]:
-    """Yield accuracy, raw alignment and d′ from the shares of yeses, failed yeses and failed noes."""
     shares = [float(row[name]) for name in ("yes_ratio_pct", "yfr_pct", "nfr_pct")]
     corners = [
         derived(*((each + side * HALF) / 100 for each, side in zip(shares, sides, strict=True)))
@@ -169,28 +163,27 @@ def _from_failures(row: Mapping[str, str]) -> Iterator[Check]:
 def _shares_of_gain(table: pl.DataFrame, first: Mapping[str, _Printed]) -> Iterator[Check]:
     """Yield the share of the gain in d′ that the text claims for a part of the changed weights, from its own d′."""
     base, tuned = (float(first[name]["d_prime"]) for name in (SMALL, f"{SMALL} {VARIANTS['esma']}"))
-    stated = {(row["subject"], row["quantity"]): row for row in table.iter_rows(named=True)}
-    for (subject, quantity), row in stated.items():
-        if quantity == "share_of_gain_pct":
-            reached = float(stated[subject, "d_prime"]["value"])
-            share = 100 * (reached - base) / (tuned - base)
-            slack = 100 * 2 * HALF / (tuned - base) + HALF * 100
-            about = (row["place"], subject, quantity, "d′ of the text and of table 1")
-            way = f"d′ {reached:.2f} is {share:.0f} % of the way from {base:.2f} to {tuned:.2f}"
-            yield check(*about, float(row["value"]), share, slack)._replace(note=way)
+    reached = dict(table.filter(quantity="d_prime").select("subject", "value").iter_rows())
+    for row in table.filter(quantity="share_of_gain_pct").iter_rows(named=True):
+        d = float(reached[row["subject"]])
+        share = 100 * (d - base) / (tuned - base)
+        slack = 100 * 2 * HALF / (tuned - base) + HALF * 100
+        about = (row["place"], row["subject"], row["quantity"], "d′ of the text and of table 1")
+        way = f"d′ {d:.2f} is {share:.0f} % of the way from {base:.2f} to {tuned:.2f}"
+        yield check(*about, float(row["value"]), share, slack)._replace(note=way)
 
 
 def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
     """Yield the rates that give a row of tables 3, 4, 6 and 7, by solution."""
     for row in (row for at in (3, 4, 6, 7) for row in given[f"table_{at}"].iter_rows(named=True)):
-        numbers = row["d_prime"], row["raw_alignment_pct"] / 100, row["accuracy_pct"] / 100
         where = {"table 6": f", {row['dataset']}", "table 7": f", {row['condition'].replace(DUAL, 'mkqa')}"}
-        for number, rates in enumerate(implied_rates(*numbers), start=1):
-            about = {"place": row["place"], "subject": _subject(row) + where.get(row["place"], "")}
-            method = f"solution {number} on {row['dataset']}"
-            for quantity, value in rates._asdict().items():
-                found = {"quantity": quantity, "recomputed": value, "verdict": "possible", "method": method}
-                yield {**about, **found}
+        about = {"place": row["place"], "subject": _subject(row) + where.get(row["place"], "")}
+        found = implied_rates(row["d_prime"], row["raw_alignment_pct"] / 100, row["accuracy_pct"] / 100)
+        for number, rates in enumerate(found, start=1):
+            how = {"verdict": "possible", "method": f"solution {number} on {row['dataset']}"}
+            yield from (
+                about | {"quantity": q, "recomputed": value} | how for q, value in rates._asdict().items()
+            )
 
 
 # --- what the paper leads with ------------------------------------------------------------------------------------------
@@ -214,28 +207,26 @@ def _gains(table: pl.DataFrame, measure: str) -> pl.Series:
     return (both[measure] - both[f"{measure}_before"]) * (0.01 if measure.endswith("_pct") else 1.0)
 
 
-def ledger(data: Path) -> pl.DataFrame:
+def ledger(given: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return one row per headline claim: the mean change by training over the rows printed before and after."""
-    given, made = tables_of(data), []
+    made = []
     for text, stem, measure in _LEADS:
         gains = _gains(given[stem], measure)
         value, low, high = shared.mean_of(gains.to_list())
         # What must not fall holds unless it does.
         verdict = above(low, high) if measure != "accuracy_pct" else FAILS if high < 0 else HOLDS
         about = (stem.replace("_", " "), text, f"mean change of {measure}, Student's t", verdict, value)
-        more = {"low": low, "high": high, "expected": "0 without an effect"}
-        made.append(
-            claim(*about, **more, note=f"up in {(gains > 0).sum()} of {len(gains)}, each trained once")
-        )
+        note = f"up in {(gains > 0).sum()} of {len(gains)}, each trained once"
+        made.append(claim(*about, low=low, high=high, expected="0 without an effect", note=note))
     return shared.ledger(made)
 
 
 def claims() -> pl.DataFrame:
     """Return the checks, every way in which three printed numbers can come about, and the ledger of claims."""
-    given = tables_of(folder())
+    given = tables_of()
     checked = shared.audit_frame(audit(given))
     possible = pl.DataFrame(list(ways(given)), infer_schema_length=None)
-    return pl.concat([checked, possible, ledger(folder())], how="diagonal_relaxed")
+    return pl.concat([checked, possible, ledger(given)], how="diagonal_relaxed")
 
 
 PUBLISHED = Published(lambda benchmark: values(), lambda benchmark: claims())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -68,26 +68,18 @@ def own_table(home: Home, where: str, said: str, soft: str) -> Markup:
     for title, groups in (worlds := exhibits.own(home, _NAME, labels, where)).items():
         named = [name for name in labels if any(name in found for found in groups.values())]
         body = [
-            (model, condition, *(each and _interval(each) for each in map(found.get, named)))
-            for (model, _, condition), found in groups.items()
-        ]
-        made += pieces.table(
-            ("model", "condition", *(labels[name] for name in named)), body, f"{title}: {said}"
-        )
+            (*(model, condition), *(one and pieces.interval(one.value, one.low, one.high, low_n=one.low_n) for one in own))
+            for (model, _, condition), found in groups.items() for own in [map(found.get, named)]
+        ]  # fmt: skip
+        made += pieces.table(("model", "condition", *map(labels.get, named)), body, f"{title}: {said}")
     return made if worlds else made + pieces.paragraph(_NOTHING)
 
 
-def _interval(one: exhibits.Own) -> object:
-    return pieces.interval(one.value, one.low, one.high, low_n=one.low_n)
-
-
-#: What changes where a model may abstain.
 asked_once = partial(own_table, said="asked once", soft=_ONCE)
 
 
 # --- curves -------------------------------------------------------------------------------------------------------------
 Pairs = list[tuple[float, float]]
-_ABOVE = "shares above every degree of yes, without intervals"
 MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 _CURVES = """
     select source, condition, model, curve, x, y, n from curves
@@ -107,7 +99,14 @@ def curves(home: Home) -> Markup:
                 numbers |= {n} if curve in ("roc", "said") else set()
             n = pieces.counted(numbers)
             said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
-            rocs.append(pieces.figure(roc_figure(series), said, n=n, method=_ABOVE))
+            roc = lines(
+                {model: [(x, Point(y)) for x, y in each.get("roc", ())] for model, each in series.items()},
+                x="yes to wrong answers", y="yes to right answers", diagonal="chance", marks=False,
+                spots={model: each.get("said", []) for model, each in series.items()},
+            )  # fmt: skip
+            rocs.append(
+                pieces.figure(roc, said, n=n, method="shares above every degree of yes, without intervals")
+            )
             graded = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()]
             drawn = [
                 pieces.figure(
@@ -122,15 +121,6 @@ def curves(home: Home) -> Markup:
     return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
-def roc_figure(series: Mapping[str, Mapping[str, Pairs]]) -> str:
-    """Return type-2 ROC curves of the named models and their points of the spoken yes."""
-    return lines(
-        {model: [(x, Point(y)) for x, y in own.get("roc", ())] for model, own in series.items()},
-        x="yes to wrong answers", y="yes to right answers", diagonal="chance", marks=False,
-        spots={model: own.get("said", []) for model, own in series.items()},
-    )  # fmt: skip
-
-
 def density_figure(own: Mapping[str, Pairs], name: str) -> str:
     """Return the densities of confidence among right and wrong answers."""
     plot = Plot(2.9)
@@ -142,8 +132,6 @@ def density_figure(own: Mapping[str, Pairs], name: str) -> str:
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
     return finished(plot, "P(yes) / (P(yes) + P(no))", "density", name)
 
-
-_Columns = tuple[exhibits.Column, ...]
 
 # --- the paper ----------------------------------------------------------------------------------------------------------
 #: What was done to a model.
@@ -173,7 +161,7 @@ _TWO = (
 )
 
 
-def paper_table(home: Home, stem: str, columns: _Columns, where: str, **more: Any) -> Markup:
+def paper_table(home: Home, stem: str, columns: Sequence[exhibits.Column], where: str, **more: Any) -> Markup:
     """Return a printed table with the study's own values next to it."""
     printed = []
     for row in exhibits.printed(_NAME, stem):
@@ -208,15 +196,11 @@ def patched(home: Home, side: str) -> Markup:
 
 
 SECTIONS = (
-    Section(
-        "Does a yes go with being right?",
-        partial(own_table, where="starts_with(condition, 'dual')", said="asked twice", soft=_D),
-    ),
+    Section("Does a yes go with being right?",
+            partial(own_table, where="starts_with(condition, 'dual')", said="asked twice", soft=_D)),
     Section("Type-2 ROC and confidence", curves),
-    Section(
-        "Asked once, with leave to abstain", partial(asked_once, where="not starts_with(condition, 'dual')")
-    ),
-)
+    Section("Asked once, with leave to abstain", partial(asked_once, where="not starts_with(condition, 'dual')")),
+)  # fmt: skip
 _TAUGHT = "values of trained models are next to the study's own only where the study trained one and asks it."
 _POINTS = (
     "the points of the curves are drawn without numbers: the study's own are shown where it trains a model."
@@ -225,31 +209,28 @@ _WORDS = (
     'the authors\' words are not shipped: ours ask for the same, and wording = "reference" asks in theirs, read from their '
     "published file."
 )
-_MODEL = {"model": "model", "variant": "variant"}
-_DUAL = "condition = 'dual'"
-_BY: Mapping[str, Callable[[Key], tuple[str, ...]]] = {
-    "alone": lambda key: key[:1],
-    "model": lambda key: (key[0], "this study"),
-    "dataset": lambda key: (key[0], "this study", key[1]),
-    "language": lambda key: ("this study", key[2].replace("dual", "mkqa"), key[0]),
-}
+_MODEL, _VARIANT = {"model": "model", "variant": "variant"}, {"variant": "variant"}
+_DUAL, _SIZE = "condition = 'dual'", {"size": "model"}
 
 
-def _table(
-    number: int,
-    title: str,
-    columns: _Columns,
-    keys: Mapping[str, str],
-    by: str,
-    where: str = _DUAL,
-    why: str = _TAUGHT,
-) -> Exhibit:
-    stem = f"table_{number}"
-    render = partial(paper_table, stem=stem, columns=columns, keys=keys, where=where, key_of=_BY[by])
-    query = f"from estimates where benchmark = 'selfknowledge' and {where}"
-    return Exhibit(f"Table {number}", title, render, why, data=f"{stem}.csv, estimates", query=query)
+def _same(key: Key) -> tuple[str, ...]:
+    return key[0], "this study"
 
 
+#: Title, columns, headings of what names a row, the same of a model of the study, which of its rows, why not more.
+_Table = tuple[str, Sequence[exhibits.Column], Mapping[str, str], Callable[[Key], tuple[str, ...]], str, str]
+_TABLES: tuple[_Table, ...] = (
+    ("Models before and after training, TriviaQA", _LONG, _MODEL, _same, _DUAL, _TAUGHT),
+    ("Asked twice, and once with leave to abstain", _TWO, _MODEL, _same, "condition = 'idk'", _TAUGHT),
+    ("Invented facts", _SHORT, {"variant": "stage"}, lambda key: key[:1], "dataset = 'fictional_qa'", _TAUGHT),
+    ("Rewards", _SHORT, {"variant": "reward"}, lambda key: key[:1], _DUAL, _TAUGHT),
+    ("Against training on yes and no", _LONG, _MODEL, _same, _DUAL, _TAUGHT),
+    ("Other data sets", _SHORT, _SIZE | _VARIANT | {"dataset": "data set"}, lambda key: (*_same(key), key[1]), _DUAL,
+     _TAUGHT),
+    ("Languages", _SHORT, _VARIANT | {"dataset": "language"} | _SIZE,
+     lambda key: ("this study", key[2].replace("dual", "mkqa"), key[0]), "starts_with(condition, 'dual_')",
+     f"the paper does not say which size of model it is; {_TAUGHT}"),
+)  # fmt: skip
 PAPER: tuple[Exhibit, ...] = (
     Exhibit("Figure 1", "The training, as a scheme", None, "it shows no numbers."),
     Exhibit("Figure 2", "Type-2 ROC before and after training", figure_2,
@@ -277,12 +258,11 @@ PAPER: tuple[Exhibit, ...] = (
             ("direct", "meta", "direct with leave to abstain",
              *(f"{step}, {name}" for name in ("Chinese", "Korean", "Spanish") for step in ("direct", "meta"))), start=10)
     ),
-    _table(1, "Models before and after training, TriviaQA", _LONG, _MODEL, "model"),
-    _table(2, "Asked twice, and once with leave to abstain", _TWO, _MODEL, "model", "condition = 'idk'"),
-    _table(3, "Invented facts", _SHORT, {"variant": "stage"}, "alone", "dataset = 'fictional_qa'"),
-    _table(4, "Rewards", _SHORT, {"variant": "reward"}, "alone"),
-    _table(5, "Against training on yes and no", _LONG, _MODEL, "model"),
-    _table(6, "Other data sets", _SHORT, {"size": "model", "variant": "variant", "dataset": "data set"}, "dataset"),
-    _table(7, "Languages", _SHORT, {"variant": "variant", "dataset": "language", "size": "model"}, "language",
-           "starts_with(condition, 'dual_')", f"the paper does not say which size of model it is; {_TAUGHT}"),
+    *(
+        Exhibit(f"Table {number}", title,
+                partial(paper_table, stem=f"table_{number}", columns=columns, keys=keys, where=where, key_of=key_of), why,
+                data=f"table_{number}.csv, estimates",
+                query=f"from estimates where benchmark = 'selfknowledge' and {where}")
+        for number, (title, columns, keys, key_of, where, why) in enumerate(_TABLES, start=1)
+    ),
 )  # fmt: skip

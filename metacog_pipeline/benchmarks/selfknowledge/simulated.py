@@ -1,13 +1,4 @@
-"""Simulated respondents for self-knowledge: observers with known accuracy, d′ of type 2 and criterion, who answer in text.
-
-The answer is right with probability ``accuracy``, less by ``language_gap`` in languages other than English; never where no
-answer is accepted. Asked whether it knows, the observer feels evidence x ~ N(+d/2, 1) if its answer is right and N(-d/2, 1)
-if it is wrong, d = ``d_type2``, and says yes when x > -``yes_bias``. Log-probabilities give D = sigmoid(s(x + yes_bias)),
-which passes one half where yes begins; the area under its ROC is Φ(d/√2). With leave to abstain it answers when it would
-say yes.
-
-Knowledge and evidence are each `mixed` of the question's, the observer's own for it, and what is new in each run and step.
-"""
+"""Simulated respondents for self-knowledge: observers with known accuracy, type-2 d′ and criterion, who answer in text."""
 
 from __future__ import annotations
 
@@ -33,7 +24,8 @@ from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shippe
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, TokenLogprob
 
-_SHARPNESS = 1.5  # of D, per standard deviation of the evidence
+# D is sigmoid(s · evidence), so it passes one half where yes begins and the area under its ROC is Φ(d/√2).
+_SHARPNESS = 1.5
 _OFF_MENU = 0.02  # share of what a reply could begin with that is neither yes nor no
 _NORMAL = NormalDist()
 _TRIES = 8  # for a wrong answer that is not right by accident
@@ -47,19 +39,16 @@ def untidy() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request is about, what the observer arrived at, and how it will word it.
-
-    ``beyond`` is the evidence beyond the criterion: above 0 it says yes. ``form`` picks one of several wordings.
-    """
+    """What a request is about, what the observer arrived at, and how it will word it."""
 
     item: Item
     language: str
     step: str
     right: bool
-    beyond: float
+    beyond: float  # evidence beyond the criterion: above 0 it says yes
     refuses: bool
     untidy: bool
-    form: float
+    form: float  # picks one of several wordings
 
     def one(self, forms: Sequence[str]) -> str:
         """Return one of several wordings."""
@@ -67,12 +56,7 @@ class _Asked:
 
 
 class SimulatedRespondent:
-    """Answers requests about ``items`` as the observer ``observer`` would.
-
-    Deterministic in the observer, the question, the step and ``sampling.seed``. It finds question and step by the text of
-    the user message; ``wording`` must be the one the messages are made with. A message it does not know gets "I don't
-    know".
-    """
+    """Answers requests about ``items`` as ``observer`` would; ``wording`` is the one their messages are made with."""
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
         self.observer = observer
@@ -115,15 +99,19 @@ class SimulatedRespondent:
 
     def _arrived(self, item: Item, language: str, step: str, seed: int | None) -> _Asked:
         spec, key = self.observer, item.item_id
-        common, own = uniforms(canonical_json([key])), uniforms(canonical_json([spec.seed, key]))
         # Whether it knows is one thing in all steps of a run; how that feels is new in each.
-        knowing = uniforms(canonical_json([spec.seed, key, language, seed]))
-        call = uniforms(canonical_json([spec.seed, key, language, seed, step]))
+        parts = (
+            [key],
+            [spec.seed, key],
+            [spec.seed, key, language, seed],
+            [spec.seed, key, language, seed, step],
+        )
+        common, own, knowing, call = (uniforms(canonical_json(each)) for each in parts)
         share = spec.accuracy * (1.0 if language == "en" else 1.0 - spec.language_gap)
-        right = bool(item.accepted(language)) and (_NORMAL.cdf(mixed(common[0], own[0], knowing[0])) < share)
+        right = bool(item.accepted(language)) and _NORMAL.cdf(mixed(common[0], own[0], knowing[0])) < share
         evidence = (spec.d_type2 if right else -spec.d_type2) / 2 + mixed(common[1], own[1], call[1])
-        refuses, untidy_one = call[2] < spec.refusal, call[3] < spec.untidiness
-        return _Asked(item, language, step, right, evidence + spec.yes_bias, refuses, untidy_one, call[4])
+        how = (evidence + spec.yes_bias, call[2] < spec.refusal, call[3] < spec.untidiness, call[4])
+        return _Asked(item, language, step, right, *how)
 
     def _reply(self, asked: _Asked) -> str:
         yes, words = asked.beyond > 0, untidy()[asked.language]
@@ -153,10 +141,7 @@ class SimulatedRespondent:
 
 
 def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:
-    """Return the log-probabilities of ``text`` in tokens: what comes before its yes or no, that word, what comes after.
-
-    None for a text without the word.
-    """
+    """Return the log-probabilities of what comes before a reply's yes or no, that word, what comes after; or none."""
     menu = YES_NO[asked.language]
     said = menu[0 if asked.beyond > 0 else 1]
     before, found, after = text.rpartition("</think>")
@@ -169,10 +154,8 @@ def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:
     logs = tuple(math.log1p(-_OFF_MENU) - _softplus(each) for each in (-x, x))
     listed = sorted(zip(menu, logs, strict=True), key=lambda pair: -pair[1])
     top = tuple((word if token == said else token, value) for token, value in listed)
-    tokens = [TokenLogprob(word, logs[0 if asked.beyond > 0 else 1], top)]
-    if before:
-        tokens.insert(0, TokenLogprob(before, -0.01))
-    return (*tokens, TokenLogprob(rest, -0.01)) if rest else tuple(tokens)
+    one = TokenLogprob(word, top[0][1], top)
+    return tuple(each if each is one else TokenLogprob(each, -0.01) for each in (before, one, rest) if each)
 
 
 def _softplus(x: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -42,9 +41,7 @@ class Row(BaseModel):
 
     def record(self) -> dict[str, Any]:
         """Return the row as JSON values, what is empty left out: the form that digests are of."""
-        more = {name: getattr(self, name) for name in ("event_id", "topic", "difficulty")}
-        own = self.model_dump(include={"question_id", "questions", "answers"}) | {"row": self.number}
-        return own | {name: each for name, each in more.items() if each}
+        return {"row": self.number, **self.model_dump(exclude={"number"}, exclude_defaults=True)}
 
 
 def of_rows(path: Path, read: Reader, within: tuple[str, ...] = ()) -> list[Row]:
@@ -58,10 +55,11 @@ def of_rows(path: Path, read: Reader, within: tuple[str, ...] = ()) -> list[Row]
             why = f"not a row of this set ({type(error).__name__}: {one_line(str(error), 200)})"
             raise SourceError(f"{line.where}: {why}; correct or replace the file") from None
         if row is not None:
-            asked = "\n".join(row.questions.values())
-            if seen.setdefault(row.question_id, asked) != asked:
-                why = f"the id {row.question_id!r} is that of another question"
-                raise SourceError(f"{line.where}: {why}; replace the file")
+            asked, name = "\n".join(row.questions.values()), row.question_id
+            if seen.setdefault(name, asked) != asked:
+                raise SourceError(
+                    f"{line.where}: the id {name!r} is that of another question; replace the file"
+                )
             found.append(row)
     if not any(any(row.answers.values()) for row in found):
         raise SourceError(f"{path}: no question has an accepted answer (a test part?); take another file")
@@ -74,8 +72,7 @@ def _lines(path: Path, within: tuple[str, ...]) -> Sequence[Line]:
     if not data.startswith(b"PAR1"):
         return read_objects(path, within, MAX_BYTES)
     try:
-        batches = parquet_bounds.batches(pa.py_buffer(data))
-        rows = [row for batch in batches for row in batch.to_pylist()]
+        rows = [row for batch in parquet_bounds.batches(pa.py_buffer(data)) for row in batch.to_pylist()]
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise SourceError(f"{path}: not a readable Parquet file ({error}); replace it") from None
     return [Line(str(path), number, row) for number, row in enumerate(rows, start=1)]
@@ -119,10 +116,8 @@ def _mkqa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _fictional_qa(row: Mapping[str, Any], number: int) -> dict[str, Any] | None:
-    if row["duplicate_relationship"] is not None:
-        return None
     made = _english(row["question"], [row["natural_answer"]], row["question_id"])
-    return {**made, "event_id": row["event_id"]}
+    return None if row["duplicate_relationship"] is not None else {**made, "event_id": row["event_id"]}
 
 
 def _trivia_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -133,10 +128,6 @@ def _nq_open(row: Mapping[str, Any], number: int) -> dict[str, Any]:
     return _english(row["question"], row["answer"], number)
 
 
-def _web_questions(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["qText"], row["answers"], row["qId"])
-
-
 _HUB, _RAW = "https://huggingface.co/datasets/{}/resolve/{}/{}", "https://raw.githubusercontent.com/{}/{}/{}"
 
 
@@ -144,9 +135,9 @@ class _Set(NamedTuple):
     read: Reader
     rows: int
     place: str  # repository, revision and file
-    names: str
     licence: str = "as its publisher says"
     digest: str | None = None  # of the questions, `content_digest`
+    also: tuple[str, ...] = ()  # other names of the file in a folder
     within: tuple[str, ...] = ()
 
     def of(self, path: Path) -> list[Row]:
@@ -156,19 +147,18 @@ class _Set(NamedTuple):
     def pinned(self, name: str) -> PinnedFile:
         repository, revision, file = self.place.split(" ")
         hub = file.endswith(".parquet")
+        names = (Path(file).name, *self.also, f"{name}.jsonl", f"{name}.parquet")
         return PinnedFile(
             "selfknowledge", name, (_HUB if hub else _RAW).format(repository, revision, file), self.licence,
-            f"{name}.published", None, tuple(self.names.split()), partial(self.verified, name), MAX_BYTES,
+            f"{name}.published", None, names, partial(self.verified, name), MAX_BYTES,
             redirects=("huggingface.co", "hf.co") if hub else (),
         )  # fmt: skip
 
     def verified(self, name: str, path: Path) -> int:
         """Return how many questions the file has; SourceError unless they are, as far as is known, the published ones."""
         # Where no digest is known the number must be right, and the first file fetched pins the set for the home.
-        rows = self.of(path)
-        if len(rows) != self.rows:
-            why = f"{len(rows)} questions, but source {name!r} has {self.rows}"
-            raise SourceError(f"{path}: {why}; replace the file")
+        if (n := len(rows := self.of(path))) != self.rows:
+            raise SourceError(f"{path}: {n} questions, but source {name!r} has {self.rows}; replace the file")
         if self.digest not in (None, content_digest(row.record() for row in rows)):
             raise SourceError(f"{path}: not the questions of source {name!r}; replace the file")
         return len(rows)
@@ -178,36 +168,33 @@ _TRIVIA = "mandarjoshi/trivia_qa 0f7faf33a3908546c6fd5b73a660e0f8ff173c2f rc.noc
 _NQ = "google-research-datasets/natural-questions fb26a3073b1fe636c97302890a27b491d6530130 nq_open"
 SETS: Mapping[str, _Set] = {
     # Joshi et al. 2017, without the evidence
-    "trivia_qa": _Set(_trivia_qa, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet",
-                      "trivia_qa.parquet trivia_qa.jsonl validation-00000-of-00001.parquet"),
-    "trivia_qa_train": _Set(_trivia_qa, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet",
-                            "trivia_qa_train.parquet trivia_qa_train.jsonl train-00000-of-00001.parquet"),
+    "trivia_qa": _Set(_trivia_qa, 17_944, f"{_TRIVIA}/validation-00000-of-00001.parquet"),
+    "trivia_qa_train": _Set(_trivia_qa, 138_384, f"{_TRIVIA}/train-00000-of-00001.parquet"),
     # Jiang, Wu and Jiang 2019
-    "freebase_qa": _Set(_freebase_qa, 3_996,
-                        "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
-                        "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl", "CC BY 4.0", None, ("Questions",)),
+    "freebase_qa": _Set(
+        _freebase_qa, 3_996, "kelvin-jiang/FreebaseQA 1773919d816f87bafc586ecf022a4f9b1f9f6690 FreebaseQA-eval.json",
+        "CC BY 4.0", also=("freebase_qa.json",), within=("Questions",)),
     # Lee, Chang and Toutanova 2019
-    "nq_open": _Set(_nq_open, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl",
-                    "CC BY-SA 3.0", "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"),
+    "nq_open": _Set(
+        _nq_open, 3_610, f"{_NQ}/NQ-open.dev.jsonl", "CC BY-SA 3.0",
+        "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f", ("nq_open_dev.jsonl",)),
     # Berant et al. 2013, as YodaQA's authors keep it
     "web_questions": _Set(
-        _web_questions, 2_032,
-        "brmson/dataset-factoid-webquestions 668890853388010fe6ae9a5eb035a7917b88933b main/test.json",
-        "webquestions_test.jsonl web_questions.jsonl test.json", "CC BY 4.0",
-        "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"),
+        lambda row, number: _english(row["qText"], row["answers"], row["qId"]), 2_032,
+        "brmson/dataset-factoid-webquestions 668890853388010fe6ae9a5eb035a7917b88933b main/test.json", "CC BY 4.0",
+        "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107", ("webquestions_test.jsonl",)),
     # Min et al. 2021
     "efficientqa": _Set(
-        _nq_open, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl",
-        "NQ-open.efficientqa.dev.1.1.jsonl nq_efficientqa_dev_1.1.jsonl efficientqa.jsonl",
-        "CC BY-SA 3.0", "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"),
+        _nq_open, 1_800, f"{_NQ}/NQ-open.efficientqa.dev.1.1.jsonl", "CC BY-SA 3.0",
+        "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0", ("nq_efficientqa_dev_1.1.jsonl",)),
     # Longpre, Lu and Daiber 2021
-    "mkqa": _Set(_mkqa, 10_000, "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz",
-                 "mkqa.jsonl mkqa.parquet", "CC BY-SA 3.0"),
+    "mkqa": _Set(
+        _mkqa, 10_000, "apple/ml-mkqa 651b8cc85c407270b024157aff06ee6ab8c4fc6d dataset/mkqa.jsonl.gz", "CC BY-SA 3.0"),
     # Kirchenbauer et al. 2025, questions that repeat another left out
     "fictional_qa": _Set(
         _fictional_qa, 1_797,
         "tomg-group-umd/fictionalqa adad911d2518d62c4434ac590cc48d202f2aad83 fict_qa/train-00000-of-00001.parquet",
-        "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet"),
+        also=("fict_qa.parquet",)),
 }  # fmt: skip
 
 
@@ -218,8 +205,9 @@ _CODES: Mapping[str, Language] = {"": "en", "_CN": "zh", "_KO": "ko", "_ES": "es
 
 def reference_prompts(path: Path) -> dict[tuple[str, str], str]:
     """Return the authors' prompts by language and step, from the literals of their file; nothing of it is run."""
-    pairs = product(_STEPS.items(), _CODES.items())
-    wanted = {f"{name}{suffix}_PROMPT": (code, step) for (name, step), (suffix, code) in pairs}
+    wanted = {
+        f"{name}{suffix}_PROMPT": (_CODES[suffix], _STEPS[name]) for name in _STEPS for suffix in _CODES
+    }
     prompts: dict[tuple[str, str], str] = {}
     try:
         for each in ast.parse(read_bytes(path).decode()).body:
