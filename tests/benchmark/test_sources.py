@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmark import source_files
 from metacog_pipeline.benchmarks.metamedqa import items as metamedqa
-from metacog_pipeline.benchmarks.selfknowledge import sources as selfknowledge
+from metacog_pipeline.benchmarks.selfknowledge import items as selfknowledge
 from metacog_pipeline.benchmarks.signaldetection import items as signaldetection
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home

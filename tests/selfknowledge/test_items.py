@@ -11,12 +11,12 @@ from metacog_pipeline.benchmarks.selfknowledge.items import (
     LANGUAGE_OF,
     PARTS,
     Item,
+    Row,
     asked,
     build,
     select,
     split_of,
 )
-from metacog_pipeline.benchmarks.selfknowledge.sources import Row
 from metacog_pipeline.errors import StudyError
 
 ITEM = Item(

@@ -2,10 +2,9 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge import prompts, sources
-from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, LANGUAGES
+from metacog_pipeline.benchmarks.selfknowledge import prompts
+from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, LANGUAGES, REFERENCE_PROMPTS, fetch
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.home import Home
 from tests.tables import every
 
 LABELS = {"en": "Question:", "zh": "问题:", "ko": "질문:", "es": "Pregunta:"}
@@ -61,13 +60,14 @@ def test_a_wording_that_cannot_be_used_is_refused_in_one_line(text, said, tmp_pa
 
 
 def test_the_authors_words_are_asked_with_where_they_are_fetched(bench, tmp_path):
-    home = Home(tmp_path)
+    benchmark = bench.bind(tmp_path, wording="reference")
+    assert benchmark.needed_sources() == (REFERENCE_PROMPTS,)
     with pytest.raises(SourceError, match="not fetched"):
-        prompts.reference_wording(home)
+        benchmark.wording  # noqa: B018
     names = [f"{step}{code}" for step in ("DIRECT_QA", "META_QA") for code in ("", "_CN", "_KO", "_ES")]
     (tmp_path / "prompt.py").write_text("".join(f"{name}_PROMPT = '{name} {{question}}'\n" for name in names))
-    sources.fetch(home, [sources.REFERENCE_PROMPTS], folder=tmp_path)
-    words = prompts.reference_wording(home)
+    fetch(benchmark.context.home, [REFERENCE_PROMPTS], folder=tmp_path)
+    words = benchmark.wording
     (message,) = prompts.messages(bench.CAPITAL, "dual_ko", prompts.META, words)
     assert message.content == "META_QA_KO 프랑스의 수도는 어디입니까?"
     with pytest.raises(StudyError, match="'reference' has no text 'idk' in 'zh'"):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge import sources
+from metacog_pipeline.benchmarks.selfknowledge import items as sources
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.home import Home
 from tests.tables import every

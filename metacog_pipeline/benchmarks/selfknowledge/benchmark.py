@@ -12,12 +12,11 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.selfknowledge import imports, items, prompts, published, read, report
 from metacog_pipeline.benchmarks.selfknowledge.contrasts import CONTRASTS, QUESTIONS
-from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, PRECEDED
+from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, PRECEDED, SOURCES
 from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, CURVES, MEASURES
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
 from metacog_pipeline.benchmarks.selfknowledge.settings import REFERENCE, Settings
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
-from metacog_pipeline.benchmarks.selfknowledge.sources import REFERENCE_PROMPTS, SOURCES, reference_prompts
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -99,7 +98,7 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
 
     def needed_sources(self) -> tuple[str, ...]:
         own = items.PARTS[self.settings.dataset][self.split]
-        return (*own, REFERENCE_PROMPTS) if self.settings.wording == REFERENCE else own
+        return (*own, items.REFERENCE_PROMPTS) if self.settings.wording == REFERENCE else own
 
     # asking
     @cached_property
@@ -107,7 +106,7 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
         """The words of the prompts."""
         if self.settings.wording == REFERENCE:
             ours = {("en", PRECEDED): prompts.load_wording().template("en", PRECEDED)}
-            theirs = reference_prompts(SOURCES[REFERENCE_PROMPTS].load(self.context.home))
+            theirs = items.reference_prompts(SOURCES[items.REFERENCE_PROMPTS].load(self.context.home))
             return prompts.Wording("reference", ours | theirs)
         return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 

@@ -16,9 +16,8 @@ from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.groups import Floats
-from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, DUAL, IDK
+from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, DUAL, IDK, SETS
 from metacog_pipeline.benchmarks.selfknowledge.report import VARIANTS
-from metacog_pipeline.benchmarks.selfknowledge.sources import SETS
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as shared
 from metacog_pipeline.scoring.published import FAILS, HOLDS, Check, Row, above, check, claim, long

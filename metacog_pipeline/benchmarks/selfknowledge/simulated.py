@@ -60,13 +60,14 @@ class SimulatedRespondent:
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
         self.observer = observer
-        self._frames = [(*text.split(PLACE), *key) for key, text in wording.templates.items()]
-        self._items: dict[tuple[str, str], Item] = {}
+        self._known: dict[str, tuple[Item, str, str]] = {}
         self._answers: dict[str, list[str]] = {}
         for item in items:
             for language, question in item.questions:
-                self._items.setdefault((language, question), item)
                 self._answers.setdefault(language, []).extend(item.accepted(language)[:1])
+                for step in (each for code, each in wording.templates if code == language):
+                    text = wording.template(language, step).replace(PLACE, question)
+                    self._known.setdefault(text, (item, language, step))
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about one of the items."""
@@ -90,12 +91,7 @@ class SimulatedRespondent:
     def _find(self, request: ChatRequest) -> tuple[Item, str, str] | None:
         """Return item, language and step of the first user message."""
         text = next((message.content for message in request.messages if message.role == "user"), "")
-        for head, tail, language, step in self._frames:
-            if text.startswith(head) and text.endswith(tail) and len(text) >= len(head) + len(tail):
-                item = self._items.get((language, text[len(head) : len(text) - len(tail)]))
-                if item is not None:
-                    return item, language, step
-        return None
+        return self._known.get(text)
 
     def _arrived(self, item: Item, language: str, step: str, seed: int | None) -> _Asked:
         spec, key = self.observer, item.item_id

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.item_files import read_rows
-from metacog_pipeline.benchmarks.selfknowledge.items import SAMPLE, SAMPLE_FILE, Item
-from metacog_pipeline.benchmarks.selfknowledge.sources import of_rows, own
+from metacog_pipeline.benchmarks.selfknowledge.items import SAMPLE, SAMPLE_FILE, Item, of_rows, own
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 
