@@ -92,7 +92,7 @@ def test_fictional_questions_are_split_by_event_as_published(events):
 
 
 def test_the_facts_of_the_sample_are_halved_alike_for_every_study():
-    facts = of_items.sample_rows()
+    facts = of_items.of_rows(of_items.SAMPLE_FILE, of_items.own)
     train, validation = (select(facts, "sample", split) for split in ("train", "validation"))
     assert {len(train), len(validation)} == {len(facts) // 2, len(facts) - len(facts) // 2}
     assert not {each.question_id for each in train} & {each.question_id for each in validation}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.items import sample_rows
+from metacog_pipeline.benchmarks.selfknowledge.items import SAMPLE_FILE, of_rows, own
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "selfknowledge" / "sample"
 LANGUAGES = ("en", "zh", "ko", "es")
@@ -27,7 +27,7 @@ def test_there_are_three_hundred_facts_in_four_languages():
     for row in rows:
         assert tuple(row["questions"]) == tuple(row["answers"]) == LANGUAGES
         assert all(row["answers"].values())
-    assert len(sample_rows()) == len(rows)
+    assert len(of_rows(SAMPLE_FILE, own)) == len(rows)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -151,7 +151,11 @@ def test_the_published_files_are_the_pinned_ones(name, tmp_path):
     if not QA.is_dir():
         pytest.skip(f"{QA} is not here; set METACOG_DATA")
     (found,) = sources.fetch(Home(tmp_path), [name], folder=QA)
-    assert found.rows == sources.SETS[name].rows == len(sources.load(Home(tmp_path), name))
+    assert (
+        found.rows
+        == sources.SETS[name].rows
+        == len(sources.SETS[name].of(sources.SOURCES[name].load(Home(tmp_path))))
+    )
     (again,) = sources.fetch(Home(tmp_path), [name])
     assert again.origin == "already here"
 

@@ -1,10 +1,6 @@
 """Self-knowledge: does a model know which questions it can answer?
 
-"Fine-Tuning Language Models to Know What They Know" (ESMA, 2026), arXiv:2602.02605.
-Each question is asked twice in separate contexts: for its answer, and whether the answer is known.
-
-Items: ``settings``, ``items``. Asking: ``prompts``, ``simulated``. Reading: ``read``, ``rules``, ``imports``.
-Numbers: ``measures``, ``contrasts``, ``published``, ``report``. ``training`` teaches a model to know what it knows.
+Each question is asked twice in separate contexts: for its answer, and whether the answer is known (arXiv:2602.02605).
 """
 
 from __future__ import annotations

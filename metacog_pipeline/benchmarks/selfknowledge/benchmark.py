@@ -71,14 +71,10 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"], "preceded": True}
 
-    # the validity gate
-    ladders = (
-        contract.Ladder("accuracy", "accuracy", 0.3, 0.9),
-        contract.Ladder("d_type2", "d_type2", 0.0, 2.5),
-        contract.Ladder("yes_ratio", "yes_bias", -1.0, 1.0),
-        contract.Ladder("c_type2", "yes_bias", 1.0, -1.0),
-        contract.Ladder("abstain_d", "d_type2", 0.0, 2.5),
-    )
+    ladders = tuple(contract.Ladder(*each) for each in (
+        ("accuracy", "accuracy", 0.3, 0.9), ("d_type2", "d_type2", 0.0, 2.5), ("yes_ratio", "yes_bias", -1.0, 1.0),
+        ("c_type2", "yes_bias", 1.0, -1.0), ("abstain_d", "d_type2", 0.0, 2.5),
+    ))  # fmt: skip
     gate_settings: ClassVar = {"limit": 100, "languages": ["en"], "preceded": False}
 
     def probes(self) -> Iterable[contract.Probe]:
@@ -87,7 +83,6 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
                 text = item.question() or ""
                 yield contract.Probe("answers", item.item_id, (), accepted, text, cluster=item.cluster)
 
-    # items
     def construction(self) -> tuple[contract.Step, ...]:
         return items.STEPS
 
@@ -100,7 +95,6 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
         own = items.PARTS[self.settings.dataset][self.split]
         return (*own, items.REFERENCE_PROMPTS) if self.settings.wording == REFERENCE else own
 
-    # asking
     @cached_property
     def wording(self) -> prompts.Wording:
         """The words of the prompts."""
@@ -128,12 +122,8 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
 
     async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
         """Ask each step in a context of its own, so that no answer can lean on another."""
-        same = {
-            "max_tokens": chat.spec.max_tokens
-            if "max_tokens" in chat.spec.model_fields_set
-            else ANSWER_TOKENS,
-            "send_temperature": self.settings.decoding == "greedy",
-        }
+        limit = chat.spec.max_tokens if "max_tokens" in chat.spec.model_fields_set else ANSWER_TOKENS
+        same = {"max_tokens": limit, "send_temperature": self.settings.decoding == "greedy"}
         held = OneOf(prompts.YES_NO[LANGUAGE_OF[condition]]) if chat.mode == "choice" else None
         for step in self.steps(condition):
             # Log-probabilities of the meta reply tell how sure a yes is; None asks for as many as the model's row says.
@@ -143,7 +133,6 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters, self.wording)
 
-    # reading
     def parse(self, item: items.Item, condition: str, calls: contract.Calls) -> read.Response:
         rule, yes_no, worded = self.settings.matching, self.settings.yes_no, self.prompt_digest(condition)
         return read.read_response(item, condition, calls, rule=rule, yes_no=yes_no, wording=worded)

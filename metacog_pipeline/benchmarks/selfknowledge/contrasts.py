@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +19,7 @@ from metacog_pipeline.scoring.paired_tests import NO_SHARED, Measured, differenc
 
 TWICE = ("accuracy", "d_type2", "c_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
 ONCE = ("idk_accuracy", "idk_alignment", "all_alignment", "abstain_d", "abstain_c")
-#: The columns that the measures rest on: the fewer cells, the less is drawn.
+# The columns that the measures rest on: the fewer cells, the less is drawn.
 TESTED = ("correct", "yes", "all_aligned", "knew", "abstained")
 
 
@@ -48,7 +49,9 @@ def measured(counts: Counts, names: Sequence[str]) -> Measured:
     return lambda totals: np.array([one(name, totals) for name in names])
 
 
-# --- which pairs --------------------------------------------------------------------------------------------------------
+_Pair = tuple[Comparison, Group, Group]
+
+
 def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
@@ -56,36 +59,30 @@ def between_models(
     for own in together((group for group in groups if group.rows.height), "condition"):
         named = {group.model: group for group in own}
         pairs = [(named[a], named[b]) for a, b in wanted if a in named and b in named]
-        measures = ONCE if asked_once(own[0].condition) else TWICE
-        rows = [Comparison("models_paired", "", a.model, b.model, condition=a.condition) for a, b in pairs]
-        yield from _compared(benchmark, rows, pairs, measures)
+        row = partial(Comparison, "models_paired", "", condition=own[0].condition)
+        rows = [(row(a=a.model, b=b.model), a, b) for a, b in pairs]
+        yield from _compared(benchmark, rows, ONCE if asked_once(own[0].condition) else TWICE)
 
 
 def between_languages(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the pairs of languages of each data set and model."""
     dual = [group for group in groups if group.rows.height and not asked_once(group.condition)]
     for own in together(dual, "model"):
-        pairs = list(combinations(own, 2))
-        rows = [Comparison("languages_paired", "", a.condition, b.condition, model=a.model) for a, b in pairs]
-        yield from _compared(benchmark, rows, pairs, TWICE)
+        row = partial(Comparison, "languages_paired", "", model=own[0].model)
+        rows = [(row(a=a.condition, b=b.condition), a, b) for a, b in combinations(own, 2)]
+        yield from _compared(benchmark, rows, TWICE)
 
 
-def _compared(
-    benchmark: Any, rows: Sequence[Comparison], pairs: Sequence[tuple[Group, Group]], measures: Sequence[str]
-) -> Iterator[Comparison]:
+def _compared(benchmark: Any, rows: Sequence[_Pair], measures: Sequence[str]) -> Iterator[Comparison]:
     """Yield a minus b per measure."""
     # What shares the same questions is drawn together, and alike on both sides: the item with its runs is the unit.
-    alike: dict[frozenset[str], list[tuple[Comparison, Group, Group]]] = {}
-    for row, (a, b) in zip(rows, pairs, strict=True):
+    alike: dict[frozenset[str], list[_Pair]] = {}
+    for row, a, b in rows:
         first, second = frozenset(a.rows["item_id"]), frozenset(b.rows["item_id"])
         n = len(shared := first & second)
-        of: Any = {
-            "dataset": a.dataset,
-            "source": a.source,
-            "n": n,
-            "note": lost_items(len(first), len(second), n),
-        }
-        alike.setdefault(shared, []).append((replace(row, **of), a, b))
+        note = lost_items(len(first), len(second), n)
+        row = replace(row, dataset=a.dataset, source=a.source, n=n, note=note)
+        alike.setdefault(shared, []).append((row, a, b))
     for shared, own in alike.items():
         if not shared:
             yield from (replace(row, measure=name, status=NO_SHARED) for row, *_ in own for name in measures)
@@ -98,7 +95,6 @@ def _compared(
         yield from differences(found, tables, measures, measured(counts, measures), stream)
 
 
-# --- declarations -------------------------------------------------------------------------------------------------------
 _HELD = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(

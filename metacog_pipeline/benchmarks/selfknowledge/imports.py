@@ -51,7 +51,7 @@ def _accepted(row: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 @cache
 def _facts() -> Mapping[str, Item]:
-    made = of_items.build({of_items.SAMPLE: of_items.sample_rows()}, of_items.SAMPLE, "all")
+    made = of_items.build({"sample": of_items.of_rows(of_items.SAMPLE_FILE, of_items.own)}, "sample", "all")
     return {name: item for item in made for name in (item.item_id, item.question_id)}
 
 

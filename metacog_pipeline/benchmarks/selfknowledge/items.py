@@ -19,7 +19,6 @@ from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import read_toml, sha256_hex, shipped
-from metacog_pipeline.home import Home
 from metacog_pipeline.interchange import parquet_bounds, source_files
 from metacog_pipeline.interchange.source_files import PinnedFile
 from metacog_pipeline.sources import Line, content_digest, read_bytes, read_objects
@@ -31,7 +30,7 @@ Text = Annotated[str, StringConstraints(pattern=r"\S", max_length=20_000)]
 Name = Annotated[Text, BeforeValidator(lambda found: str(found) if type(found) is int else found)]
 BENCHMARK = "selfknowledge"
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-SAMPLE, OWN = "sample", "own"
+SAMPLE = "sample"
 SAMPLE_FILE = shipped("data", "selfknowledge", SAMPLE, "facts.jsonl")
 SPLIT_SEED = 42  # of the published split of FictionalQA
 DUAL, IDK, PRECEDED = "dual", "idk", "preceded"
@@ -93,7 +92,6 @@ def asked(items: Iterable[Item], condition: str) -> list[Item]:
     return [item for item in items if item.question(LANGUAGE_OF[condition]) is not None]
 
 
-# --- the published sets ------------------------------------------------------------------------------------------------
 class Row(BaseModel):
     """One question of a set, in one or more languages. ``number`` is its row in the published file, from 0."""
 
@@ -146,7 +144,6 @@ def _lines(path: Path, within: Sequence[str]) -> Sequence[Line]:
     return [Line(str(path), number, row) for number, row in enumerate(rows, start=1)]
 
 
-# --- the layouts --------------------------------------------------------------------------------------------------------
 #: Returns the fields of a `Row` of a published row and its number; None for one that is left out.
 Reader = Callable[[Mapping[str, Any], int], dict[str, Any] | None]
 _MKQA_KEYS: Mapping[Language, str] = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
@@ -188,21 +185,11 @@ def _fictional_qa(row: Mapping[str, Any], number: int) -> dict[str, Any] | None:
     return None if row["duplicate_relationship"] is not None else {**made, "event_id": row["event_id"]}
 
 
-def _trivia_qa(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["question"], row["answer"]["aliases"], row["question_id"])
-
-
-def _nq_open(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["question"], row["answer"], number)
-
-
-def _web_questions(row: Mapping[str, Any], number: int) -> dict[str, Any]:
-    return _english(row["qText"], row["answers"], row["qId"])
-
-
 _LAYOUTS: Mapping[str, Reader] = {
-    "freebase_qa": _freebase_qa, "mkqa": _mkqa, "fictional_qa": _fictional_qa, "trivia_qa": _trivia_qa,
-    "nq_open": _nq_open, "web_questions": _web_questions,
+    "freebase_qa": _freebase_qa, "mkqa": _mkqa, "fictional_qa": _fictional_qa,
+    "trivia_qa": lambda row, number: _english(row["question"], row["answer"]["aliases"], row["question_id"]),
+    "nq_open": lambda row, number: _english(row["question"], row["answer"], number),
+    "web_questions": lambda row, number: _english(row["qText"], row["answers"], row["qId"]),
 }  # fmt: skip
 
 
@@ -240,7 +227,6 @@ class _Set(NamedTuple):
 SETS = {name: _Set(**one) for name, one in read_toml(shipped("data", BENCHMARK, "sources.toml")).items()}
 
 
-# --- the authors' prompts -----------------------------------------------------------------------------------------------
 _STEPS = {"DIRECT_QA": "direct", "META_QA": "meta", "DIRECT_QA_WITH_IDW": "idk"}
 _CODES: Mapping[str, Language] = {"": "en", "_CN": "zh", "_KO": "ko", "_ES": "es"}
 
@@ -267,22 +253,15 @@ SOURCES: Mapping[str, PinnedFile] = {
     **{name: one.pinned(name) for name, one in SETS.items()},
     REFERENCE_PROMPTS: PinnedFile(
         BENCHMARK, REFERENCE_PROMPTS,
-        "https://raw.githubusercontent.com/cosmoquester/ESMA/19ceda55dbf8545fd01c53a1fa09e4dcb7eabf8f/esma/prompt.py", "MIT",
-        f"{REFERENCE_PROMPTS}.py", None, ("prompt.py",), lambda path: len(reference_prompts(path)),
+        "https://raw.githubusercontent.com/cosmoquester/ESMA/19ceda55dbf8545fd01c53a1fa09e4dcb7eabf8f/esma/prompt.py",
+        "MIT", f"{REFERENCE_PROMPTS}.py", None, ("prompt.py",), lambda path: len(reference_prompts(path)),
     ),
 }  # fmt: skip
 fetch = partial(source_files.fetch, SOURCES)
 
 
-def load(home: Home, name: str) -> list[Row]:
-    """Return the questions of a kept source after checking it against its digest."""
-    return SETS[name].of(SOURCES[name].load(home))
-
-
-# --- from rows to items -------------------------------------------------------------------------------------------------
 # In item ids, where a set has several sources.
 _LABELS = {"trivia_qa_train": "train-", "trivia_qa": "validation-"}
-Parts = Mapping[str, Sequence[Row]]  # the rows of each source
 
 
 def split_of(dataset: Dataset, named: str | None) -> str:
@@ -294,11 +273,6 @@ def split_of(dataset: Dataset, named: str | None) -> str:
     raise StudyError(f'selfknowledge: {dataset} has no split "{named}"; {why}')
 
 
-def sample_rows() -> list[Row]:
-    """Return the facts that ship with the package."""
-    return of_rows(SAMPLE_FILE, own)
-
-
 def _file(benchmark: Any) -> Path | None:
     """Return the file of a study that asks the sample or questions of its own; None of a published set."""
     if named := benchmark.settings.questions:
@@ -306,15 +280,17 @@ def _file(benchmark: Any) -> Path | None:
     return SAMPLE_FILE if benchmark.settings.dataset == SAMPLE else None
 
 
-def parts_of(benchmark: Any) -> Parts:
+def parts_of(benchmark: Any) -> dict[str, list[Row]]:
     """Return the sources the study's questions are read from, verified."""
     home, dataset, split = benchmark.context.home, benchmark.settings.dataset, benchmark.split
     if file := _file(benchmark):
         return {dataset: of_rows(file, own)}
-    return {name: load(home, name) for name in PARTS[dataset][split]}
+    return {name: SETS[name].of(SOURCES[name].load(home)) for name in PARTS[dataset][split]}
 
 
-def build(parts: Parts, dataset: str, split: str, *, limit: int | None = None, seed: int = 0) -> list[Item]:
+def build(
+    parts: Mapping[str, Sequence[Row]], dataset: str, split: str, *, limit: int | None = None, seed: int = 0
+) -> list[Item]:
     """Return the items of ``split``, at most ``limit``, in the order in which they are drawn by ``seed``."""
     # Of data set and row alone, so an item has one id in every language, draw and split.
     chosen = {
@@ -349,7 +325,6 @@ def select(rows: Sequence[Row], dataset: str, split: str) -> list[Row]:
     return [row for row, key in zip(rows, keys, strict=True) if (key in train) == (split == "train")]
 
 
-# --- steps --------------------------------------------------------------------------------------------------------------
 def input_digests(benchmark: Any) -> object:
     """Return the split and the digests of what the items are built from; a source that is not fetched is left out."""
     dataset, split = benchmark.settings.dataset, benchmark.split

@@ -28,10 +28,7 @@ from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
 from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime
 
-NEVER_YES, NEVER_NO = "never answered yes", "never answered no"
-BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
-NONE_KEPT = "no log-probabilities of yes and no were kept"
 #: What is counted of a response: 0, 1 or nothing.
 CODED = ("correct", "correct_inclusion", "yes", "yes_reference", "abstained", "knew", "all_aligned")
 STUDY = Detection(("correct", 1), ("yes", 1))  # by the rules the study names
@@ -40,7 +37,6 @@ REFERENCE = Detection(("correct_inclusion", 1), ("yes_reference", 1))
 ABSTENTION = Detection(("knew", 0), ("abstained", 1))
 
 
-# --- d′ and criterion ---------------------------------------------------------------------------------------------------
 def d_or_c(name: str, cells: Floats) -> Floats:
     """Return ``d``, ``c`` or ``clip`` of cells ``(4, B)``; NaN where a side holds no item."""
     hits, misses, alarms, rejections = cells
@@ -71,7 +67,7 @@ def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
         # Such a d′ rests on the half item that was added, or on the clip: its status says which.
         extreme = 0 in (hits, misses, alarms, rejections)
         if name == "clip" and extreme:
-            return Estimate(value, None, None, n, rates, BY_CLIP)
+            return Estimate(value, None, None, n, rates, f"a rate is 0 or 1: made by the clip at {CLIP:g}")
         if group.counts.patterns.n_items < 2:
             return Estimate(value, None, None, n, method, SINGLE_ITEM)
         drawn = d_or_c(name, weights.T @ group.draws.T)
@@ -94,10 +90,9 @@ def sensitivity(name: str, rule: Detection = STUDY) -> Compute:
 def _area(group: Group) -> Estimate:
     confidence, right, clusters = group.graded()
     found = auroc(confidence, right, clusters) if len(confidence) else None
-    return found or unavailable(0, "log-probabilities", NONE_KEPT)
+    return found or unavailable(0, "log-probabilities", "no log-probabilities of yes and no were kept")
 
 
-# --- how sure a yes is --------------------------------------------------------------------------------------------------
 _SPELLINGS = {
     "en": (("yes",), ("no",)), "zh": (("yes", "是"), ("no", "否")), "es": (("yes", "sí", "si"), ("no",)),
     "ko": (("yes", "예", "네"), ("no", "아니요", "아니오")),
@@ -133,12 +128,9 @@ def _side(word: str, language: str) -> Flag:
     return None
 
 
-# --- the measures -------------------------------------------------------------------------------------------------------
-def _m(
-    name: str, label: str, compute: Compute, words: str, better: bool | None = True, **more: Any
-) -> Measure:
+def _m(name: str, label: str, of: Compute, words: str, better: bool | None = True, **more: Any) -> Measure:
     how = {"conditions": lambda condition: not asked_once(condition), "paper": "section 3", **more}
-    return Measure(name, label, compute, higher_is_better=better, words=words, **how)
+    return Measure(name, label, of, higher_is_better=better, words=words, **how)
 
 
 _d = partial(_m, unit=Unit.SD, range=(None, None))
@@ -154,8 +146,8 @@ MEASURES: tuple[Measure, ...] = (
        "The same where an accepted answer is any part of the reply, as published."),
     _m("yes_ratio", "yes", share({"yes": 1}), "Share of the answers that the model claims to know.", None),
     _m("raw_alignment", "alignment", STUDY.share((0, 3), _ALL, NO_ITEMS), "Share of items on which right and yes agree."),
-    _m("yfr", "YFR", STUDY.share((2,), _YES, NEVER_YES), "Share of the yeses given to wrong answers.", False),
-    _m("nfr", "NFR", STUDY.share((1,), (1, 3), NEVER_NO), "Share of the noes given to right answers.", False),
+    _m("yfr", "YFR", STUDY.share((2,), _YES, "never answered yes"), "Share of the yeses given to wrong answers.", False),
+    _m("nfr", "NFR", STUDY.share((1,), (1, 3), "never answered no"), "Share of the noes given to right answers.", False),
     _m("hit_rate", "hits", STUDY.share((0,), _RIGHT, ALL_WRONG), "Share of right answers that got a yes.", hit_rate=_HITS),
     _m("false_alarm_rate", "false alarms", STUDY.share((2,), (2, 3), ALL_CORRECT),
        "Share of wrong answers that got a yes.", False),
@@ -190,7 +182,6 @@ MEASURES: tuple[Measure, ...] = (
 )  # fmt: skip
 
 
-# --- curves -------------------------------------------------------------------------------------------------------------
 POINTS = 200  # of a ROC curve: more cannot be seen
 
 
@@ -233,5 +224,6 @@ def _points(group: Group) -> Iterator[tuple[object, ...]]:
             yield name, place, float(edge), float(density), None, int(n)
 
 
-_ABOUT = "Points of the type-2 ROC and densities of confidence."
-CURVES = Table("curves", Curve, None, _ABOUT, of_group=_curves)
+CURVES = Table(
+    "curves", Curve, None, "Points of the type-2 ROC and densities of confidence.", of_group=_curves
+)

@@ -23,20 +23,14 @@ from metacog_pipeline.scoring import published as shared
 from metacog_pipeline.scoring.published import FAILS, HOLDS, Check, Row, above, check, claim, long
 from metacog_pipeline.stats.yes_no import CLIP
 
-#: Questions of the part of each data set that published numbers are about.
-QUESTIONS = {name: each.rows for name, each in SETS.items()}
 NOT_STATED, SMALL = "size not stated", "Qwen2.5 1.5B"
 #: Table → what its rows are about, where it has no column of that name.
 ABOUT: Mapping[str, Mapping[str, str]] = {
-    "table_1": {"dataset": "trivia_qa"},
-    "table_3": {"dataset": "fictional_qa", "model": NOT_STATED},
-    "table_4": {"dataset": "trivia_qa", "model": SMALL},
-    "table_5": {"dataset": "trivia_qa"},
-    "table_6": {},
-    "table_7": {"model": NOT_STATED},
-    "table_2": {"dataset": "trivia_qa", "condition": IDK},
+    "table_1": {"dataset": "trivia_qa"}, "table_3": {"dataset": "fictional_qa", "model": NOT_STATED},
+    "table_4": {"dataset": "trivia_qa", "model": SMALL}, "table_5": {"dataset": "trivia_qa"}, "table_6": {},
+    "table_7": {"model": NOT_STATED}, "table_2": {"dataset": "trivia_qa", "condition": IDK},
     "figure_2": {"dataset": "trivia_qa"},
-}
+}  # fmt: skip
 HALF = 0.005  # what two printed decimals hide
 _GRID = 20_001  # so fine that no two solutions fall between neighbours
 _Printed = Mapping[str, float | str]
@@ -45,7 +39,6 @@ _PERCENT = [
 ]  # fmt: skip
 
 
-# --- what three printed numbers say together ----------------------------------------------------------------------------
 class Rates(NamedTuple):
     """Shares of yeses: of right answers, of wrong ones, of all; 0..1."""
 
@@ -88,7 +81,6 @@ def implied_rates(d_prime: float, raw_alignment: float, accuracy: float) -> list
     return [Rates(*each) for each in np.column_stack([hits, false, yes]).tolist()]
 
 
-# --- the tables -----------------------------------------------------------------------------------------------------------
 def tables_of() -> dict[str, pl.DataFrame]:
     """Return every shipped table by its name."""
     files = shipped("data", "published", BENCHMARK).glob("*.csv")
@@ -124,11 +116,12 @@ def values() -> pl.DataFrame:
     suffix = {name: label and f" {label}" for name, label in VARIANTS.items()}
     return pl.concat([printed, drawn.with_columns(measure=pl.lit("auroc2"))], how="diagonal").with_columns(
         model=pl.col("model") + pl.col("variant").replace_strict(suffix),
-        n=pl.when(sized).then(pl.col("dataset").replace_strict(QUESTIONS)),
+        n=pl.when(sized).then(
+            pl.col("dataset").replace_strict({name: each.rows for name, each in SETS.items()})
+        ),
     )
 
 
-# --- checks -------------------------------------------------------------------------------------------------------------
 def audit(given: Mapping[str, pl.DataFrame]) -> Iterator[Check]:
     """Yield every check of the printed numbers: recomputed minus published, against what rounding explains."""
     first = {_subject(row): row for row in given["table_1"].iter_rows(named=True)}
@@ -185,7 +178,6 @@ def ways(given: Mapping[str, pl.DataFrame]) -> Iterator[Row]:
             )
 
 
-# --- what the paper leads with ------------------------------------------------------------------------------------------
 _LEADS = (
     ("training raises what a model knows of its knowledge", "table_1", "d_prime"),
     ("training does not cost accuracy", "table_1", "accuracy_pct"),

@@ -21,7 +21,6 @@ _NAME = "selfknowledge"
 _NOTHING = "No values yet."
 
 
-# --- the board ----------------------------------------------------------------------------------------------------------
 LABELS = {
     "d_type2": "d′", "c_type2": "c", "auroc2": "AUROC2", "raw_alignment": "alignment", "accuracy": "accuracy",
     "yes_ratio": "yes", "yfr": "YFR", "nfr": "NFR", "invalid_share": "neither", "abstain_d": "IDK d′",
@@ -52,7 +51,6 @@ BOARD = Board(
     },
 )  # fmt: skip
 
-# --- tables of the study's own ------------------------------------------------------------------------------------------
 _MORE = {
     "d_type2_reference": "d′, published rules", "accuracy_inclusion": "accuracy, published matching",
     "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "abstain_hits": "abstains, not known",
@@ -78,8 +76,8 @@ def own_table(home: Home, where: str, said: str, soft: str) -> Markup:
 asked_once = partial(own_table, said="asked once", soft=_ONCE)
 
 
-# --- curves -------------------------------------------------------------------------------------------------------------
 Pairs = list[tuple[float, float]]
+_ABOVE = "shares above every degree of yes, without intervals"
 MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 _CURVES = """
     select source, condition, model, curve, x, y, n from curves
@@ -104,24 +102,18 @@ def curves(home: Home) -> Markup:
                 x="yes to wrong answers", y="yes to right answers", diagonal="chance", marks=False,
                 spots={model: each.get("said", []) for model, each in series.items()},
             )  # fmt: skip
-            rocs.append(
-                pieces.figure(roc, said, n=n, method="shares above every degree of yes, without intervals")
-            )
+            rocs.append(pieces.figure(roc, said, n=n, method=_ABOVE))
             graded = [name for name, each in series.items() if {"correct", "wrong"} <= each.keys()]
             drawn = [
-                pieces.figure(
-                    density_figure(series[name], f"confidence of {name}, {condition}"),
-                    f"{name}, {condition}: D; each area is 1.", n=n, method="histograms over bins of equal width",
-                )
-                for name in graded[:MOST_DENSITIES]
-            ]  # fmt: skip
+                density_figure(series[name], f"{name}, {condition}", n) for name in graded[:MOST_DENSITIES]
+            ]
             if drawn:
                 about = f"{title}: densities of confidence, {condition}"
                 densities.append(pieces.folded(about, pieces.grid(drawn)))
     return pieces.joined([pieces.grid(rocs), *densities], _NOTHING)
 
 
-def density_figure(own: Mapping[str, Pairs], name: str) -> str:
+def density_figure(own: Mapping[str, Pairs], name: str, n: str) -> Markup:
     """Return the densities of confidence among right and wrong answers."""
     plot = Plot(2.9)
     for kind, colour in (("correct", PALETTE[0]), ("wrong", PALETTE[1])):
@@ -130,10 +122,12 @@ def density_figure(own: Mapping[str, Pairs], name: str) -> str:
         plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
         plot.entry("s", colour, f"{kind} answers")
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
-    return finished(plot, "P(yes) / (P(yes) + P(no))", "density", name)
+    drawn = finished(plot, "P(yes) / (P(yes) + P(no))", "density", f"confidence of {name}")
+    return pieces.figure(
+        drawn, f"{name}: D; each area is 1.", n=n, method="histograms over bins of equal width"
+    )
 
 
-# --- the paper ----------------------------------------------------------------------------------------------------------
 #: What was done to a model.
 VARIANTS = {
     "original": "", "esma": "ESMA", "sft": "SFT on yes and no", "fictional_sft": "taught the facts",
@@ -142,23 +136,19 @@ VARIANTS = {
 }  # fmt: skip
 
 
-def _percent(label: str, name: str, measure: str = "") -> exhibits.Column:
-    return exhibits.Column(f"{label}, %", f"{name}_pct", measure, 100.0, 2)
+def _percents(named: Mapping[str, str]) -> tuple[exhibits.Column, ...]:
+    return tuple(exhibits.Column(f"{head}, %", f"{name}_pct", name, 100.0, 2) for head, name in named.items())
 
 
 _SHORT = (
     exhibits.Column("d′", "d_prime", "d_type2_reference", 1.0, 2),
-    _percent("raw alignment", "raw_alignment", "raw_alignment"),
-    _percent("accuracy", "accuracy", "accuracy"),
+    *_percents({"raw alignment": "raw_alignment", "accuracy": "accuracy"}),
 )
-_RATES = {"yes": "yes_ratio", "yeses that fail": "yfr", "noes that fail": "nfr"}
-_LONG = (*_SHORT, *(_percent(label, name, name) for label, name in _RATES.items()))
-_TWO = (
-    _percent("accuracy asked twice", "dual_accuracy"),
-    _percent("accuracy asked once", "idk_accuracy", "idk_accuracy"),
-    _percent("alignment asked once", "idk_alignment", "idk_alignment"),
-    _percent("all alignment", "all_alignment", "all_alignment"),
-)
+_LONG = (*_SHORT, *_percents({"yes": "yes_ratio", "yeses that fail": "yfr", "noes that fail": "nfr"}))
+_TWO = _percents({
+    "accuracy asked twice": "dual_accuracy", "accuracy asked once": "idk_accuracy",
+    "alignment asked once": "idk_alignment", "all alignment": "all_alignment",
+})  # fmt: skip
 
 
 def paper_table(home: Home, stem: str, columns: Sequence[exhibits.Column], where: str, **more: Any) -> Markup:
@@ -173,12 +163,9 @@ def paper_table(home: Home, stem: str, columns: Sequence[exhibits.Column], where
 
 def figure_2(home: Home) -> Markup:
     """Return the areas under type-2 ROC curves before and after training, and the study's own curves."""
-    steps = {"as released": "original_auc", "after ESMA": "esma_auc"}
-    printed = [
-        (f"Qwen2.5 {row['size']}", {label: Point(float(row[name])) for label, name in steps.items()})
-        for row in exhibits.printed(_NAME, "figure_2")
-    ]
-    columns, n = [exhibits.Column(label) for label in steps], "n = 17944 questions"
+    columns = [exhibits.Column("as released", "original_auc"), exhibits.Column("after ESMA", "esma_auc")]
+    rows_of, n = exhibits.printed(_NAME, "figure_2"), "n = 17944 questions"
+    printed = exhibits.of_printed(rows_of, columns, lambda row: f"Qwen2.5 {row['size']}")
     x, method = "area under the type-2 ROC", "no interval printed"
     return pieces.grid(exhibits.forests(printed, {}, columns, x=x, n=n, method=method)) + curves(home)
 
@@ -202,31 +189,25 @@ SECTIONS = (
     Section("Asked once, with leave to abstain", partial(asked_once, where="not starts_with(condition, 'dual')")),
 )  # fmt: skip
 _TAUGHT = "values of trained models are next to the study's own only where the study trained one and asks it."
-_POINTS = (
-    "the points of the curves are drawn without numbers: the study's own are shown where it trains a model."
-)
+_POINTS = "points of the curves are drawn without numbers: the study's own are shown where it trains a model."
 _WORDS = (
-    'the authors\' words are not shipped: ours ask for the same, and wording = "reference" asks in theirs, read from their '
-    "published file."
+    """the authors' words are not shipped: ours ask for the same, and wording = "reference" asks in theirs."""
 )
 _MODEL, _VARIANT = {"model": "model", "variant": "variant"}, {"variant": "variant"}
 _DUAL, _SIZE = "condition = 'dual'", {"size": "model"}
 
 
-def _same(key: Key) -> tuple[str, ...]:
-    return key[0], "this study"
-
-
 #: Title, columns, headings of what names a row, the same of a model of the study, which of its rows, why not more.
 _Table = tuple[str, Sequence[exhibits.Column], Mapping[str, str], Callable[[Key], tuple[str, ...]], str, str]
 _TABLES: tuple[_Table, ...] = (
-    ("Models before and after training, TriviaQA", _LONG, _MODEL, _same, _DUAL, _TAUGHT),
-    ("Asked twice, and once with leave to abstain", _TWO, _MODEL, _same, "condition = 'idk'", _TAUGHT),
+    ("Models before and after training, TriviaQA", _LONG, _MODEL, lambda key: (key[0], "this study"), _DUAL, _TAUGHT),
+    ("Asked twice, and once with leave to abstain", _TWO, _MODEL, lambda key: (key[0], "this study"),
+     "condition = 'idk'", _TAUGHT),
     ("Invented facts", _SHORT, {"variant": "stage"}, lambda key: key[:1], "dataset = 'fictional_qa'", _TAUGHT),
     ("Rewards", _SHORT, {"variant": "reward"}, lambda key: key[:1], _DUAL, _TAUGHT),
-    ("Against training on yes and no", _LONG, _MODEL, _same, _DUAL, _TAUGHT),
-    ("Other data sets", _SHORT, _SIZE | _VARIANT | {"dataset": "data set"}, lambda key: (*_same(key), key[1]), _DUAL,
-     _TAUGHT),
+    ("Against training on yes and no", _LONG, _MODEL, lambda key: (key[0], "this study"), _DUAL, _TAUGHT),
+    ("Other data sets", _SHORT, _SIZE | _VARIANT | {"dataset": "data set"}, lambda key: (key[0], "this study", key[1]),
+     _DUAL, _TAUGHT),
     ("Languages", _SHORT, _VARIANT | {"dataset": "language"} | _SIZE,
      lambda key: ("this study", key[2].replace("dual", "mkqa"), key[0]), "starts_with(condition, 'dual_')",
      f"the paper does not say which size of model it is; {_TAUGHT}"),

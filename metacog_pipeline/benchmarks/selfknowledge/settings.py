@@ -49,13 +49,9 @@ class Settings(sections.Settings):
         if (self.dataset == "own") != (self.questions is not None):
             raise ValueError('dataset = "own" and questions = "FILE" go together: give both or neither')
         if self.dataset not in ("sample", "own", "mkqa") and self.languages != ("en",):
-            raise ValueError(
-                f'dataset = "{self.dataset}" has English questions only: set languages = ["en"], or take "sample" or "mkqa"'
-            )
+            raise ValueError(f'dataset = "{self.dataset}" has English questions only: set languages = ["en"]')
         if isinstance(self.idk, tuple) and (missing := set(self.idk) - set(self.languages)):
-            raise ValueError(
-                f'idk names "{min(missing)}", which languages does not; add it there or leave it out'
-            )
+            raise ValueError(f'idk names "{min(missing)}", which languages does not; add it there')
         if self.preceded and "en" not in self.languages:
             raise ValueError('preceded asks in English: add "en" to languages, or leave preceded out')
         return self

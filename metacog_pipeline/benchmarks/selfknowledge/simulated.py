@@ -10,15 +10,9 @@ from statistics import NormalDist
 from typing import Any
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmarks.selfknowledge import prompts
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import (
-    ABSTENTIONS,
-    DIRECT,
-    META,
-    PLACE,
-    YES_NO,
-    Wording,
-)
+from metacog_pipeline.benchmarks.selfknowledge.prompts import ABSTENTIONS, DIRECT, META, PLACE, YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.rules import inclusion
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -58,7 +52,7 @@ class _Asked:
 class SimulatedRespondent:
     """Answers requests about ``items`` as ``observer`` would; ``wording`` is the one their messages are made with."""
 
-    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording) -> None:
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: prompts.Wording) -> None:
         self.observer = observer
         self._known: dict[str, tuple[Item, str, str]] = {}
         self._answers: dict[str, list[str]] = {}
@@ -96,12 +90,8 @@ class SimulatedRespondent:
     def _arrived(self, item: Item, language: str, step: str, seed: int | None) -> _Asked:
         spec, key = self.observer, item.item_id
         # Whether it knows is one thing in all steps of a run; how that feels is new in each.
-        parts = (
-            [key],
-            [spec.seed, key],
-            [spec.seed, key, language, seed],
-            [spec.seed, key, language, seed, step],
-        )
+        mine = [spec.seed, key, language, seed]
+        parts = ([key], mine[:2], mine, [*mine, step])
         common, own, knowing, call = (uniforms(canonical_json(each)) for each in parts)
         share = spec.accuracy * (1.0 if language == "en" else 1.0 - spec.language_gap)
         right = bool(item.accepted(language)) and _NORMAL.cdf(mixed(common[0], own[0], knowing[0])) < share
@@ -119,21 +109,16 @@ class SimulatedRespondent:
             return asked.one((*forms, *forms, *words["neither"])) if asked.untidy else tidy
         if asked.step != DIRECT and not yes:
             return asked.one(words["abstains"]) if asked.untidy else ABSTENTIONS[asked.language]
-        answer = self._answer(asked)
+        answer = asked.item.accepted(asked.language)[0] if asked.right else self._wrong(asked)
         return asked.one(untidy()["answers"]).format(answer=answer) if asked.untidy else answer
 
-    def _answer(self, asked: _Asked) -> str:
-        """Return the first accepted answer, or that of another question which is not accepted here."""
-        accepted = asked.item.accepted(asked.language)
-        if asked.right:
-            return accepted[0]
+    def _wrong(self, asked: _Asked) -> str:
+        """Return the answer of another question which is not accepted here."""
         others = self._answers[asked.language]
         start = int(sha256_hex(canonical_json([self.observer.seed, asked.item.item_id, DIRECT])), 16)
-        for place in range(start, start + min(_TRIES, len(others))):
-            other = others[place % len(others)]
-            if other.strip() and not inclusion(other, accepted):
-                return other
-        return "?"
+        tried = (others[place % len(others)] for place in range(start, start + min(_TRIES, len(others))))
+        accepted = asked.item.accepted(asked.language)
+        return next((each for each in tried if each.strip() and not inclusion(each, accepted)), "?")
 
 
 def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:

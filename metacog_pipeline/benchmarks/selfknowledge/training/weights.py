@@ -80,7 +80,7 @@ class Weights:
             for generator, weight in drawn:
                 eps = self._eps[: len(live)].normal_(generator=generator)
                 total.add_(eps.mul_(weight))  # two roundings, never a fused one
-            squares += float(torch.linalg.vector_norm(total, dtype=torch.float64)) ** 2
+            squares += float(torch.dot(total, total))
             held.add_(total.cpu())
             live.copy_(held)
         self._digest = None
@@ -116,8 +116,8 @@ class Weights:
         found = hashlib.blake2b(repr(shapes).encode(), digest_size=16)
         odd = torch.arange(1, 2 * BLOCK, 2)
         for _, held in self._blocks():
-            bits = held.view(torch.int32).long()
-            found.update(int(bits.mul_(odd[: len(bits)]).sum()).to_bytes(8, "little", signed=True))
+            summed = int(torch.dot(held.view(torch.int32).long(), odd[: len(held)]))
+            found.update(summed.to_bytes(8, "little", signed=True))
         self._digest = found.hexdigest()
         return self._digest
 
