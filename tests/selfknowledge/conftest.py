@@ -2,21 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.benchmarks.selfknowledge.imports import read_row
-from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
+from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.conformance.case import small_study
-from metacog_pipeline.llm.types import Message, Status, TokenLogprob
-from metacog_pipeline.scoring.responses import read_responses
-from metacog_pipeline.transcripts.lines import encode_logprobs
+from metacog_pipeline.llm.types import Message, Status
 
 CAPITAL = Item(
     item_id="sk-1", dataset="sample", split="all", question_id="1", event_id="france",
@@ -55,52 +51,10 @@ class Listening:
         return Answer(Status.OK, self.answers.get(step, ""))
 
 
-def call(
-    step: str,
-    text: str = "",
-    *,
-    item: Item = CAPITAL,
-    condition: str = "dual",
-    status: str = "ok",
-    **more: Any,
-) -> dict[str, Any]:
-    """Return one transcript row."""
-    logprobs: tuple[TokenLogprob, ...] = more.pop("logprobs", ())
-    after = more.pop("after", 0)
-    return {
-        "answer_id": f"{item.item_id}-{condition}-{step}-{status}-{after}", "benchmark": BENCHMARK, "model": "m", "run": 1,
-        "item_id": item.item_id, "item_hash": item.item_hash, "condition": condition, "step": step, "status": status,
-        "mode": "text", "text": text, "logprobs_json": encode_logprobs(logprobs), "input_tokens": 10, "output_tokens": 2,
-        "cost_usd": 0.5, "latency_s": 1.0, "error_code": None, "error_message": None, "source": "measured",
-        "superseded": False, "started_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=after), **more,
-    }  # fmt: skip
-
-
-def transcripts(*calls: dict[str, Any]) -> pl.DataFrame:
-    """Return transcript rows as a frame."""
-    strings = dict.fromkeys(("logprobs_json", "error_code", "error_message", "text"), pl.String)
-    return pl.DataFrame(list(calls), schema_overrides=strings, infer_schema_length=None)
-
-
 def bind(folder: Path = Path("nowhere"), **settings: Any) -> SelfKnowledge:
     """Return the benchmark bound to a small study with these settings."""
     found: SelfKnowledge = SelfKnowledge.of(small_study(SelfKnowledge, folder, settings))
     return found
-
-
-def observe(
-    items: Sequence[Item],
-    frame: pl.DataFrame,
-    *,
-    conditions: Sequence[str],
-    rule: str = "inclusion",
-    yes_no: str = "default",
-) -> pl.DataFrame:
-    """Return the responses of one model and run."""
-    every = [(name, asked(items, name)) for name in conditions]
-    kept = frame.filter(~pl.col("superseded"))
-    benchmark = bind(matching=rule, yes_no=yes_no)
-    return read_responses(benchmark, kept, every, model="m", run=1, source="measured")
 
 
 @pytest.fixture

@@ -1,77 +1,67 @@
-"""From replies to observations."""
+"""From replies to the row of an item and condition."""
 
 import math
-from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.benchmarks.selfknowledge.read import Response
+from metacog_pipeline.benchmarks.selfknowledge.read import Response, read_response
 from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.transcripts.lines import encode_logprobs
+from tests.selfknowledge.conftest import CAPITAL
+from tests.tables import every
 
 
 def one(
-    bench: Any, *calls: dict[str, Any], condition: str = "dual", item: Any = None, **how: Any
-) -> dict[str, Any]:
-    """Return the row of one item."""
-    frame = bench.transcripts(*calls) if calls else bench.transcripts(bench.call("direct", item=bench.PLAIN))
-    found = bench.observe([item or bench.CAPITAL], frame, conditions=[condition], **how)
-    assert set(schema_of(Response)) < set(found.columns) and found.height == 1
-    return found.row(0, named=True)
+    condition: str = "dual", rule: str = "inclusion", yes_no: str = "default", **said: str | Call
+) -> Response:
+    """Return the row of what was said in each step."""
+    calls = {step: each if isinstance(each, Call) else Call("ok", each) for step, each in said.items()}
+    return read_response(CAPITAL, condition, calls, rule=rule, yes_no=yes_no, wording="w")  # type: ignore[arg-type]
 
 
-def test_a_right_answer_and_a_yes(bench):
+def test_a_right_answer_and_a_yes():
     listed = (("Yes", math.log(0.8)), ("No", math.log(0.2)))
-    meta = bench.call("meta", "Yes", logprobs=(TokenLogprob("Yes", math.log(0.8), listed),), after=1)
-    row = one(bench, bench.call("direct", "Paris."), meta)
-    flags = ("correct", "correct_inclusion", "yes", "yes_reference")
-    assert [row[name] for name in flags] == [1] * 4
-    assert row["confidence"] == pytest.approx(0.8)
-    assert (row["status"], row["reason"], row["abstained"]) == ("ok", None, None)
-    assert (row["output"], row["meta_output"], row["answerable"]) == ("Paris.", "Yes", 1)
-    assert (row["latency_s"], row["cost_usd"], row["input_tokens"], row["output_tokens"]) == (2.0, 1.0, 20, 4)
-    assert (row["matching"], row["yes_no"], row["source"]) == ("inclusion", "default", "measured")
-    assert len(row["wording"]) == 64
-    told = ("language", "question_id", "event_id", "split")
-    assert [row[name] for name in told] == ["en", "1", "france", "all"]
-    assert len(set(row["answer_ids"])) == 2
+    meta = Call("ok", "Yes", logprobs_json=encode_logprobs((TokenLogprob("Yes", math.log(0.8), listed),)))
+    assert one(direct="Paris.", meta=meta) == Response(
+        "all", "en", "1", "france", 1, "Paris.", "Yes", correct=1, correct_inclusion=1, yes=1, yes_reference=1,
+        confidence=pytest.approx(0.8), status="ok", truncated=0, meta_truncated=0, matching="inclusion", yes_no="default",
+        wording="w",
+    )  # fmt: skip
 
 
-def test_a_wrong_answer_and_a_no(bench):
-    row = one(bench, bench.call("direct", "Parisian"), bench.call("meta", "No. I am no Bayesian: eyes"))
-    assert (row["correct"], row["yes"], row["yes_reference"]) == (1, 0, 1)
-
-
-@pytest.mark.parametrize(
-    ("rule", "yes", "status"), [("default", None, "meta_invalid"), ("reference", 1, "ok")]
+@every(
+    ("rule", "said", "correct"),
+    [("inclusion", "Parisian", 1), ("token_boundary", "Parisian", 0), ("exact_match", "It is Paris", 0)],
 )
-def test_the_rule_of_the_study_decides_what_a_yes_is(bench, rule, yes, status):
-    row = one(bench, bench.call("direct", "Lyon"), bench.call("meta", "Yes and no"), yes_no=rule)
-    assert (row["yes"], row["status"], row["yes_no"]) == (yes, status, rule)
-    assert (row["correct"], row["yes_reference"]) == (0, 1)
-    assert (row["reason"] is None) == (status == "ok")
+def test_the_rule_of_the_study_decides_what_is_right(rule, said, correct):
+    row = one(direct=said, meta="No. I am no Bayesian: eyes", rule=rule)
+    assert (row.correct, row.correct_inclusion, row.yes, row.yes_reference) == (correct, 1, 0, 1)
 
 
-def test_the_rule_of_the_study_decides_what_is_right(bench):
-    calls = bench.call("direct", "Parisian"), bench.call("meta", "Yes")
-    assert one(bench, *calls)["correct"] == 1
-    assert one(bench, *calls, rule="token_boundary")["correct"] == 0
-    assert one(bench, *calls, rule="exact_match")["matching"] == "exact_match"
+@every(("rule", "yes", "status"), [("default", None, "meta_invalid"), ("reference", 1, "ok")])
+def test_the_rule_of_the_study_decides_what_a_yes_is(rule, yes, status):
+    row = one(direct="Lyon", meta="Yes and no", yes_no=rule)
+    assert (row.yes, row.status, row.correct, row.yes_reference) == (yes, status, 0, 1)
+    assert (row.reason is None) == (status == "ok")
 
 
-def test_leave_to_abstain_is_read_from_one_reply(bench):
-    said = (("Paris", 1, 0), ("I don’t know", 0, 1), ("I don't know, Paris", 1, 1), ("Lyon", 0, 0))
-    for text, right, withheld in said:
-        row = one(bench, bench.call("idk", text, condition="idk"), condition="idk")
-        assert (row["correct"], row["abstained"], row["status"]) == (right, withheld, "ok")
-        empty = ("yes_reference", "confidence", "meta_output")
-        assert [row[name] for name in empty] == [None] * 3
-    curly = bench.call("idk", "I don’t know", condition="idk")
-    assert one(bench, curly, condition="idk", yes_no="reference")["abstained"] == 0
+@every(
+    ("said", "right", "withheld", "published"),
+    [
+        ("Paris", 1, 0, 0), ("I don’t know", 0, 1, 0), ("I don't know, Paris", 1, 1, 1), ("Lyon", 0, 0, 0),
+        (Call("refused", ""), 0, 1, 0),
+    ],
+)  # fmt: skip
+def test_leave_to_abstain_is_read_from_one_reply(said, right, withheld, published):
+    row = one("idk", idk=said)
+    assert (row.correct, row.abstained) == (right, withheld)
+    assert row.yes_reference is row.confidence is row.meta_output is None
+    assert one("idk", idk=said, yes_no="reference").abstained == published
 
 
-@pytest.mark.parametrize(
+@every(
     ("calls", "status", "correct", "yes", "said"),
     [
         ([], "not_run", None, None, "not asked yet"),
@@ -96,19 +86,9 @@ def test_leave_to_abstain_is_read_from_one_reply(bench):
         ([("direct", "Paris", "ok"), ("meta", "", "refused")], "refused", 1, 0, "meta: the provider"),
     ],
 )  # fmt: skip
-def test_every_end_of_a_call_has_its_status(bench, calls, status, correct, yes, said):
-    made = [
-        bench.call(step, text, status=ended, error_message="boom" if ended == "failed" else None)
-        for step, text, ended in calls
-    ]
-    row = one(bench, *made)
-    assert (row["status"], row["correct"], row["yes"]) == (status, correct, yes)
-    assert row["reason"] is None if said is None else said in row["reason"]
+def test_every_end_of_a_call_has_its_status(calls, status, correct, yes, said):
+    row = one(**{step: Call(ended, text, error="boom") for step, text, ended in calls})
+    assert (row.status, row.correct, row.yes) == (status, correct, yes)
+    assert row.reason is None if said is None else said in row.reason
     if status in SelfKnowledge.unanswered:
-        assert row["correct"] is None or row["yes"] is None
-
-
-def test_a_refusal_under_idk_withholds_the_answer(bench):
-    refusal = bench.call("idk", "", condition="idk", status="refused")
-    assert one(bench, refusal, condition="idk")["abstained"] == 1
-    assert one(bench, refusal, condition="idk", yes_no="reference")["abstained"] == 0
+        assert row.correct is None or row.yes is None

@@ -1,7 +1,7 @@
 """Rules of reading beside ours: the published ones, literally, and stricter ones."""
 
 from metacog_pipeline.benchmarks.selfknowledge.read import matches
-from metacog_pipeline.benchmarks.selfknowledge.rules import RULES, says_yes
+from metacog_pipeline.benchmarks.selfknowledge.rules import RULES
 from tests.tables import every
 
 EVERY = ("entities", *RULES)
@@ -34,14 +34,3 @@ EVERY = ("entities", *RULES)
 )
 def test_each_rule_matches_what_it_should(output, answers, right):
     assert {name for name in EVERY if matches(output, answers, name)} == set(right.split())
-
-
-@every(
-    ("language", "text", "yes"),
-    [
-        ("en", "**No**: yesterday", True), ("en", "eyes", True), ("es", "Si", False), ("es", "así", True),
-        ("zh", "不是", True), ("ko", "예상", True), ("ko", "Yes", False), ("en", "", False),
-    ],
-)  # fmt: skip
-def test_the_published_yes_is_the_yes_word_in_any_place(language, text, yes):
-    assert says_yes(text, language) is yes

@@ -86,17 +86,13 @@ def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
 
 
 def test_answers_are_the_same_again_and_resemble_those_of_another_run():
-    observer = ObserverSpec()
-    first, second = SimulatedRespondent(MANY, observer, WORDS), SimulatedRespondent(MANY, observer, WORDS)
+    def answers(run: int, **observer: Any) -> list[str]:
+        respond = SimulatedRespondent(MANY, ObserverSpec(**observer), WORDS)
+        return [text(respond(request(item, "dual", "meta", seed=run))) for item in MANY[:600]]
 
-    def answers(respond: SimulatedRespondent, seed: int) -> list[str]:
-        return [text(respond(request(item, "dual", "meta", seed=seed))) for item in MANY[:600]]
-
-    assert answers(first, 1) == answers(second, 1)
-    alike = np.mean([a == b for a, b in zip(answers(first, 1), answers(second, 2), strict=True)])
-    assert 0.65 < alike < 0.95
-    other = SimulatedRespondent(MANY, ObserverSpec(seed=9), WORDS)
-    assert answers(other, 1) != answers(first, 1)
+    assert answers(1) == answers(1)
+    assert 0.65 < np.mean([a == b for a, b in zip(answers(1), answers(2), strict=True)]) < 0.95
+    assert answers(1, seed=9) != answers(1)
 
 
 def test_a_refusing_observer_claims_no_knowledge(bench):

@@ -24,29 +24,22 @@ TRIVIA = {
     "answer": {"aliases": ["This one", "That"], "value": "x"},
 }
 FREEBASE = {
-    "Question-ID": "FreebaseQA-eval-0",
-    "RawQuestion": "Who flew first?",
-    "Parses": [
+    "Question-ID": "FreebaseQA-eval-0", "RawQuestion": "Who flew first?", "Parses": [
         {"Answers": [{"AnswersName": ["orville", ""]}]},
         {"Answers": [{"AnswersName": ["wilbur", "orville"]}, {"AnswersName": []}]},
     ],
-}
+}  # fmt: skip
 NQ = {"question": "who came", "answer": ["Ann", "Bob"]}
 WEB = {"qId": "wqs000000", "qText": "what is it?", "answers": ["It"]}
 MKQA = {
-    "example_id": -7449157003522518870,
-    "query": "who sang",
+    "example_id": -7449157003522518870, "query": "who sang",
     "queries": {"en": "who sang", "zh_cn": "谁唱的", "ko": "", "es": "quién cantó", "de": "wer sang"},
     "answers": {
-        "en": [
-            {"type": "entity", "text": "Ana", "aliases": ["Anna", "Ana"]},
-            {"text": "Ben", "aliases": ["Anna"]},
-        ],
-        "zh_cn": [{"type": "entity", "text": "安娜"}],
-        "ko": [{"type": "unanswerable", "text": None}],
+        "en": [{"type": "entity", "text": "Ana", "aliases": ["Anna", "Ana"]}, {"text": "Ben", "aliases": ["Anna"]}],
+        "zh_cn": [{"type": "entity", "text": "安娜"}], "ko": [{"type": "unanswerable", "text": None}],
         "es": [{"type": "entity", "text": "", "aliases": ["Ana"]}],
     },
-}
+}  # fmt: skip
 FICTIONAL = {
     "event_id": "event_000", "question_id": "event_000_question_000", "question": "What rose?",
     "natural_answer": "the tide", "duplicate_relationship": None,
@@ -74,7 +67,6 @@ def said(name: str, path: Path) -> str:
     return text
 
 
-# --- layouts ------------------------------------------------------------------------------------------------------------
 @every(
     ("name", "question_id", "answers"),
     [
@@ -121,7 +113,6 @@ def test_a_part_without_any_answers_is_refused_and_one_such_question_is_kept(tmp
     assert [row.answers["en"] for row in rows] == [["This one", "That"], []]
 
 
-# --- hostile files ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name, tmp_path):
     path, row = tmp_path / "bad.jsonl", ROWS[name]
@@ -145,7 +136,6 @@ def test_anything_that_is_no_such_file_is_one_line(name, data, tmp_path):
     said(name, path)
 
 
-# --- fetching -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["nq_open", "web_questions", "efficientqa"])
 def test_the_published_files_are_the_pinned_ones(name, tmp_path):
     if not QA.is_dir():
@@ -190,7 +180,6 @@ def test_the_hub_may_lead_on_to_its_own_store_and_nowhere_else(tmp_path):
             source.fetch(Home(tmp_path), transport=httpx.MockTransport(respond))
 
 
-# --- the authors' prompts -----------------------------------------------------------------------------------------------
 NAMES = [f"{step}{code}" for step in ("DIRECT_QA", "META_QA") for code in ("", "_CN", "_KO", "_ES")]
 
 
@@ -207,13 +196,10 @@ def test_the_authors_prompts_are_read_as_literals_and_nothing_is_run(tmp_path):
 
 
 def test_a_file_without_all_prompts_or_without_code_is_refused(tmp_path):
-    for path in (
-        prompts_file(tmp_path / "a.py", NAMES[1:]),
-        lines(tmp_path / "b.py", "x"),
-        tmp_path / "none.py",
-    ):
-        with pytest.raises(SourceError):
-            sources.reference_prompts(path)
     (tmp_path / "c.py").write_text("(")
-    with pytest.raises(SourceError, match="not the authors' file of prompts"):
-        sources.reference_prompts(tmp_path / "c.py")
+    for path, said in (
+        (prompts_file(tmp_path / "a.py", NAMES[1:]), "no prompt for"), (lines(tmp_path / "b.py", "x"), "no prompt for"),
+        (tmp_path / "none.py", "no such file"), (tmp_path / "c.py", "not the authors' file of prompts"),
+    ):  # fmt: skip
+        with pytest.raises(SourceError, match=said):
+            sources.reference_prompts(path)

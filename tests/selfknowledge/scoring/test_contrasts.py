@@ -56,13 +56,6 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows, co
         assert made["verdict"] == verdict
 
 
-def test_languages_are_compared_where_an_answer_is_missing(observer, compared):
-    dual = observer(50, 0.5, 1.0, status=["not_run"] + ["ok"] * 49)
-    spanish = observer(50, 0.5, 1.0, 3, condition="dual_es", language="es")
-    made = row(compared(dual, spanish), "languages_paired", "accuracy")
-    assert made["n"] == 49 and "left out: 0 items of a, 1 of b" in str(made["note"])
-
-
 def test_a_model_without_answers_has_a_row_with_the_reason(observer, compared):
     made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=["not_run"] * 50))
     (found,) = made.to_dicts()
@@ -70,12 +63,18 @@ def test_a_model_without_answers_has_a_row_with_the_reason(observer, compared):
     assert found["status"] == "not compared: incomplete: 50 of 50 not answered"
 
 
-def test_languages_of_a_model_are_compared(observer, rows, compared):
-    dual = observer(300, 0.6, 1.5, 1)
+def test_languages_of_a_model_are_compared_on_what_both_answered(observer, rows, compared):
+    dual = observer(300, 0.6, 1.5, 1, status=["not_run"] + ["ok"] * 299)
     chinese = observer(300, 0.3, 0.2, 2, condition="dual_zh", language="zh")
     found = compared(dual, chinese, rows(dual["correct"].to_list(), [1] * 300, condition="idk"))
     paired = row(found, "languages_paired", "accuracy")
-    assert (paired["a"], paired["b"], paired["verdict"]) == ("dual", "dual_zh", "significant")
+    assert (paired["a"], paired["b"], paired["verdict"], paired["n"]) == (
+        "dual",
+        "dual_zh",
+        "significant",
+        299,
+    )
+    assert "left out: 0 items of a, 1 of b" in str(paired["note"])
     assert "idk" not in set(found.filter(family="languages_paired")["b"])
 
 

@@ -65,10 +65,7 @@ def go(world: Path, folder: Path, kill_at: int = 0) -> int:
             if passed == kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    asked = (
-        tuple(load_questions(str(world / small.QUESTIONS))),
-        tuple(load_questions(str(world / small.HELD_OUT))),
-    )
+    asked = (tuple(load_questions(str(world / name))) for name in (small.QUESTIONS, small.HELD_OUT))
     recipe = CausalRecipe(world / small.MODEL, *asked, Asking(meta="threshold", max_tokens=1), SHORT)
     sys.addaudithook(count)
     train(SHORT, Plan(folder, 2, 3), Worker(recipe))

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-import transformers
 
 from metacog_pipeline.benchmarks.selfknowledge.training import generation, questions
 from metacog_pipeline.benchmarks.selfknowledge.training.causal import open_model, read_model
@@ -56,10 +55,8 @@ def test_batched_greedy_answers_are_those_of_the_provider_and_of_the_library(mak
             with torch.no_grad():
                 said = generation.answers(loaded, asked, 6, rows)
             assert said == [alone(loaded, prompt, 6) for prompt in asked]
-    texts = [
-        Message("user", interview._wording.template("en", "direct").replace("{question}", each.text))
-        for each in ASKED
-    ]
+    template = interview._wording.template("en", "direct")
+    texts = [Message("user", template.replace("{question}", each.text)) for each in ASKED]
     requests = [ChatRequest((each,), Sampling(temperature=0.0, max_tokens=4)) for each in texts]
     assert [each.direct for each in interview.ask()] == [each.text for each in answer_batch(loaded, requests)]
 
@@ -172,7 +169,3 @@ def test_held_out_questions_are_never_trained_on():
     again = [Question("9", "what is  NUMBER 3? ", ()), Question("8", "Other?", ())]
     with pytest.raises(StudyError, match=r"h\.jsonl: 1 of its 2 questions are trained on too, as"):
         questions.refuse_overlap(again, ASKED, "h.jsonl")
-
-
-def test_transformers_is_the_release_the_package_asks_for():
-    assert int(transformers.__version__.split(".")[0]) >= 5

@@ -61,9 +61,8 @@ def fused(tensors):
             parts = [tensors[name.replace("q_proj", f"{each}_proj")] for each in "qkv"]
             held[name.replace("q_proj", "qkv_proj")] = torch.cat(parts)
         elif "gate_proj" in name:
-            held[name.replace("gate_proj", "gate_up_proj")] = torch.cat(
-                [tensor, tensors[name.replace("gate", "up")]]
-            )
+            up = tensors[name.replace("gate", "up")]
+            held[name.replace("gate_proj", "gate_up_proj")] = torch.cat([tensor, up])
         elif "embed" in name or "lm_head" in name:
             held[name] = torch.cat([tensor, torch.full((5, tensor.shape[1]), 7.0)])
         elif not any(f"{each}_proj" in name for each in ("k", "v", "up")):
@@ -73,10 +72,8 @@ def fused(tensors):
 
 def test_fused_and_padded_tensors_evolve_as_the_models_own(make_model):
     plain = trainable(open_model(make_model("llama")).model)
-    shapes = {
-        name: tuple(each.shape)
-        for name, each in trainable(open_shape("m", str(make_model("llama"))).model).items()
-    }
+    shape_of = trainable(open_shape("m", str(make_model("llama"))).model)
+    shapes = {name: tuple(each.shape) for name, each in shape_of.items()}
     assert list(shapes) == list(plain)
     held = fused(plain)
     own, theirs = Weights(plain), Weights(views(held, shapes))
@@ -106,13 +103,10 @@ def test_vllm_that_is_not_there_or_cannot_do_it_is_named(make_model):
 )
 def test_in_vllm_weights_fitness_and_replies_are_those_of_torch(tmp_path):
     script = Path(__file__).with_name("vllm_against_torch.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=1200
-    )
+    words = [sys.executable, str(script), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["torch"] == found["vllm"]
     assert len(set(found["torch"]["replies"])) > 4
-    assert (
-        len(set(found["torch"]["digests"])) == 4
-    )  # the base and three updates; saved and loaded are the last
+    assert len(set(found["torch"]["digests"])) == 4  # base and three updates; saved and loaded are the last

@@ -15,10 +15,10 @@ import torch
 from safetensors.torch import load_file
 
 from metacog_pipeline.benchmarks.selfknowledge.training import figures
+from metacog_pipeline.benchmarks.selfknowledge.training import run as runs
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts
 from metacog_pipeline.benchmarks.selfknowledge.training.run import (
-    CURVES,
     Plan,
     Stalled,
     checkpoint,
@@ -46,12 +46,8 @@ def still(dies, counts=COUNTS):
 
 
 def run(folder, model=None, settings=SETTINGS, plan=(), **options):
-    return train(
-        settings,
-        Plan(folder, **{"checkpoint_every": 2, "evaluate_every": 3, **dict(plan)}),
-        Worker(model or bowl()),
-        **options,
-    )
+    kept = Plan(folder, **{"checkpoint_every": 2, "evaluate_every": 3, **dict(plan)})
+    return train(settings, kept, Worker(model or bowl()), **options)
 
 
 def digests(folder):
@@ -80,7 +76,7 @@ def test_a_run_cut_short_goes_on_as_if_it_had_not(whole, tmp_path, stop):
         file.write(b'{"t": 9, "torn')
     run(tmp_path / "run")
     assert digests(tmp_path / "run") == digests(whole)
-    kept = [pl.read_parquet(each / CURVES).drop("seconds") for each in (tmp_path / "run", whole)]
+    kept = [pl.read_parquet(each / runs.CURVES).drop("seconds") for each in (tmp_path / "run", whole)]
     assert kept[0].equals(kept[1])
 
 
@@ -101,9 +97,8 @@ def test_checkpoints_hold_the_weights_after_the_update_and_the_last_is_always_th
     assert checkpoints(whole) == [2, 4, 6]
     run(tmp_path / "odd", settings=changed(generations=5))
     assert checkpoints(tmp_path / "odd") == [2, 4, 5]
-    assert (
-        Worker(bowl()).load(tmp_path / "odd" / "last") == digests(tmp_path / "odd")[-1] == digests(whole)[4]
-    )
+    last = Worker(bowl()).load(tmp_path / "odd" / "last")
+    assert last == digests(tmp_path / "odd")[-1] == digests(whole)[4]
 
 
 def test_a_run_can_be_made_longer_and_any_other_change_is_refused(whole, tmp_path):
@@ -116,15 +111,19 @@ def test_a_run_can_be_made_longer_and_any_other_change_is_refused(whole, tmp_pat
             run(whole, model, settings)
     with pytest.raises(StudyError, match="holds a run of other"):
         run(whole, plan={"about": {"questions": "others"}})
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "notes.txt").write_text("mine")
+
+
+def test_only_a_folder_that_is_empty_or_that_a_run_had_begun_is_taken(tmp_path):
+    for name, left in (
+        ("full", {"notes.txt": "mine"}),
+        ("begun", {"commits.jsonl": "", ".run.json.x.tmp": "{"}),
+    ):
+        (tmp_path / name).mkdir()
+        for file, text in left.items():
+            (tmp_path / name / file).write_text(text)
     with pytest.raises(StudyError, match="no run"):
         run(tmp_path / "full")
-    (tmp_path / "begun").mkdir()
-    (tmp_path / "begun" / "commits.jsonl").write_text("")
-    (tmp_path / "begun" / ".run.json.x.tmp").write_text("{")
-    run(tmp_path / "begun")
-    assert digests(tmp_path / "begun") == digests(whole)
+    assert run(tmp_path / "begun").is_dir()
 
 
 def test_a_changed_log_or_checkpoint_is_noticed(whole, tmp_path):
@@ -149,7 +148,7 @@ def test_a_changed_log_or_checkpoint_is_noticed(whole, tmp_path):
 
 
 def test_the_learning_curve_has_a_row_per_update_and_null_where_nothing_is_defined(whole):
-    table = pl.read_parquet(whole / CURVES)
+    table = pl.read_parquet(whole / runs.CURVES)
     assert table["updates"].to_list() == list(range(7))
     assert table["held_out_n"].to_list() == [8, None, None, 8, None, None, 8]
     assert table["reward"].null_count() == 1
@@ -182,9 +181,8 @@ def test_a_population_of_two_works_and_bfloat16_goes_on_from_its_float32_master(
 
 
 def test_weights_of_16_bits_that_overflow_end_the_run_in_one_line_and_are_not_kept(tmp_path):
-    slope = Numbers(
-        torch.full((20,), 6e4, dtype=torch.float16), lambda x, t: x.float().clamp(max=65_000).sum()
-    )
+    start = torch.full((20,), 6e4, dtype=torch.float16)
+    slope = Numbers(start, lambda x, t: x.float().clamp(max=65_000).sum())
     with pytest.raises(MetacogError, match=r"generation \d+: weights of 16 bits .* take a smaller alpha"):
         run(tmp_path / "run", slope, changed(sigma=100.0, alpha=1000.0, generations=50))
     assert all(math.isfinite(value) for commit, _ in read_log(tmp_path / "run") for value in commit.fitness)
@@ -216,9 +214,7 @@ def test_a_run_that_does_not_move_stops_and_nothing_is_lost(tmp_path):
         run(tmp_path / "r", still(2), settings)
     run(tmp_path / "r", still(2), settings, {"patience": 0})
     run(tmp_path / "whole", still(2), settings, {"patience": 0})
-    assert [commit for commit, _ in read_log(tmp_path / "r")] == [
-        commit for commit, _ in read_log(tmp_path / "whole")
-    ]
+    assert digests(tmp_path / "r") == digests(tmp_path / "whole")
 
 
 @every(
@@ -249,13 +245,9 @@ def test_the_interval_of_a_generation_counts_each_question_once_and_rates_of_0_o
 @pytest.mark.proof
 def test_killed_at_twenty_points_of_its_writing_a_run_ends_as_if_it_had_not_been(tmp_path):
     script = Path(__file__).with_name("kill_and_resume.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, str(script), str(tmp_path)]
+    done = subprocess.run(words, env=path, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["points"]) == 20

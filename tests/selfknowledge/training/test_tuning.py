@@ -75,10 +75,8 @@ def test_the_loss_is_on_the_answer_and_its_end(make_model):
     asked = Interview(open_model(make_model("llama")), QUESTIONS, ASKING)
     asked._prompts["direct", 0] = asked.prompt("direct", 0)[4:]  # prompts of two lengths
     ids, mask, labels = sft.rows(asked, "direct", range(6), ["Rome"] * 6)
-    target = [
-        *asked.loaded.tokenizer("Rome", add_special_tokens=False)["input_ids"],
-        asked.loaded.stop_ids[0],
-    ]
+    (word,) = asked.loaded.tokenizer("Rome", add_special_tokens=False)["input_ids"]
+    target = [word, asked.loaded.stop_ids[0]]
     for row in range(6):
         assert labels[row][labels[row] != -100].tolist() == target == ids[row].tolist()[-len(target) :]
     assert mask[0].sum() == mask[1].sum() - 4
@@ -86,10 +84,8 @@ def test_the_loss_is_on_the_answer_and_its_end(make_model):
 
 def test_the_rate_rises_then_falls_to_nothing():
     shares = [sft.share(step, 100) for step in range(100)]
-    assert shares[0] == pytest.approx(0.1)
-    assert max(shares) == shares[9] == shares[10] == 1
-    assert shares[99] == pytest.approx(1 / 90)
-    assert sft.share(0, 5) == 1
+    assert max(shares) == shares[9] == shares[10] == sft.share(0, 5) == 1
+    assert (shares[0], shares[99]) == pytest.approx((0.1, 1 / 90))
 
 
 def test_a_model_of_16_bits_is_trained_in_float32_and_stays_of_16_bits(make_model, tmp_path):
@@ -142,17 +138,6 @@ def test_the_exact_rule_is_a_sort_by_magnitude_and_position(values, cut, ratio, 
     wanted = order[:count] if side == "bottom" else order[len(order) - count :]
     mask = torch.cat([found["a"], found["b"]])
     assert [i for i in range(len(values)) if mask[i]] == sorted(wanted)
-
-
-@settings(max_examples=80, deadline=None)
-@given(VALUES, st.integers(0, 40), st.floats(0, 1), st.booleans())
-def test_the_rule_of_the_authors_code_is_a_threshold(values, cut, ratio, bottom):
-    threshold, found = patching.reference_kept(named(values, cut), ratio, bottom)
-    flat = torch.tensor(values, dtype=torch.float32)
-    if ratio < 1:
-        assert threshold == float(flat.abs().sort().values[max(1, math.floor(len(values) * (1 - ratio))) - 1])
-    keep = flat.abs() < threshold if bottom else flat.abs() >= threshold
-    assert torch.equal(torch.cat([found["a"], found["b"]]), torch.where(keep, flat, 0.0))
 
 
 @settings(max_examples=60, deadline=None)

@@ -78,12 +78,8 @@ def main(folder: Path) -> None:
         (saved := folder / trainee).mkdir()
         worker.save(saved)
         digests += [worker.load(saved), Worker(replace(recipe, folder=saved)).digest()]
-        found[trainee] = {
-            "digests": digests,
-            "fitness": fitness,
-            "held_out": worker.validate(),
-            "replies": replies,
-        }
+        said = {"digests": digests, "fitness": fitness, "replies": replies}
+        found[trainee] = {**said, "held_out": worker.validate()}
     print(json.dumps(found))
 
 
