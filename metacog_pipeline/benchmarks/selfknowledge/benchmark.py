@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -123,11 +123,11 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
         """Ask each step in a context of its own, so that no answer can lean on another."""
         limit = chat.spec.max_tokens if "max_tokens" in chat.spec.model_fields_set else ANSWER_TOKENS
-        same = {"max_tokens": limit, "send_temperature": self.settings.decoding == "greedy"}
+        same: Any = {"max_tokens": limit, "send_temperature": self.settings.decoding == "greedy"}
         held = OneOf(prompts.YES_NO[LANGUAGE_OF[condition]]) if chat.mode == "choice" else None
         for step in self.steps(condition):
             # Log-probabilities of the meta reply tell how sure a yes is; None asks for as many as the model's row says.
-            own = {"constraint": held, "top_logprobs": None} if step == META else {"top_logprobs": 0}
+            own: Any = {"constraint": held, "top_logprobs": None} if step == META else {"top_logprobs": 0}
             await chat(step, prompts.messages(item, condition, step, self.wording), **own, **same)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:

@@ -303,8 +303,8 @@ def build(
         source, row = chosen[name]
         same = row.model_dump(include={"question_id", "event_id", "topic", "difficulty"})
         answers = tuple((code, tuple(each)) for code, each in row.answers.items())
-        where = {"dataset": dataset, "split": split, "source": source, "source_row": row.number}
-        own = {"questions": tuple(row.questions.items()), "answers": answers}
+        where: Any = {"dataset": dataset, "split": split, "source": source, "source_row": row.number}
+        own: Any = {"questions": tuple(row.questions.items()), "answers": answers}
         made.append(Item(item_id=name, position=place, **where, **own, **same))
     return made
 

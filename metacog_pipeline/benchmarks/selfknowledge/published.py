@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,7 @@ from metacog_pipeline.scoring import published as shared
 from metacog_pipeline.scoring.published import FAILS, HOLDS, Check, Row, above, check, claim, long
 from metacog_pipeline.stats.yes_no import CLIP
 
+DATA = shipped("data", "published", BENCHMARK)
 NOT_STATED, SMALL = "size not stated", "Qwen2.5 1.5B"
 #: Table → what its rows are about, where it has no column of that name.
 ABOUT: Mapping[str, Mapping[str, str]] = {
@@ -33,7 +35,6 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 HALF = 0.005  # what two printed decimals hide
 _GRID = 20_001  # so fine that no two solutions fall between neighbours
-_Printed = Mapping[str, float | str]
 _PERCENT = [
     "raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr", "idk_accuracy", "idk_alignment", "all_alignment",
 ]  # fmt: skip
@@ -81,10 +82,9 @@ def implied_rates(d_prime: float, raw_alignment: float, accuracy: float) -> list
     return [Rates(*each) for each in np.column_stack([hits, false, yes]).tolist()]
 
 
-def tables_of() -> dict[str, pl.DataFrame]:
+def tables_of(data: Path) -> dict[str, pl.DataFrame]:
     """Return every shipped table by its name."""
-    files = shipped("data", "published", BENCHMARK).glob("*.csv")
-    read = {path.stem: pl.read_csv(path, infer_schema_length=None, glob=False) for path in files}
+    read = {path.stem: pl.read_csv(path, infer_schema_length=None, glob=False) for path in data.glob("*.csv")}
     return {**read, **{stem: _named(read[stem], stem) for stem in ABOUT}}
 
 
@@ -101,7 +101,7 @@ def _named(table: pl.DataFrame, stem: str) -> pl.DataFrame:
 
 def values() -> pl.DataFrame:
     """Return the printed numbers in the names and units of the board, each once."""
-    given = tables_of()
+    given = tables_of(DATA)
     only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}  # table 1 has their other rows
     about = ("place", "dataset", "condition", "model", "variant")
     named = [stem for stem in ABOUT if stem.startswith("table")]
@@ -136,7 +136,7 @@ def audit(given: Mapping[str, pl.DataFrame]) -> Iterator[Check]:
     yield from _shares_of_gain(given["claims"], first)
 
 
-def _subject(row: _Printed) -> str:
+def _subject(row: Mapping[str, Any]) -> str:
     return f"{row['model']} {VARIANTS[str(row['variant'])]}".rstrip()
 
 
@@ -152,7 +152,7 @@ def _from_failures(row: Mapping[str, str]) -> Iterator[Check]:
         yield check(*about, float(row[name]), value, slack)
 
 
-def _shares_of_gain(table: pl.DataFrame, first: Mapping[str, _Printed]) -> Iterator[Check]:
+def _shares_of_gain(table: pl.DataFrame, first: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
     """Yield the share of the gain in d′ that the text claims for a part of the changed weights, from its own d′."""
     base, tuned = (float(first[name]["d_prime"]) for name in (SMALL, f"{SMALL} {VARIANTS['esma']}"))
     reached = dict(table.filter(quantity="d_prime").select("subject", "value").iter_rows())
@@ -198,9 +198,9 @@ def _gains(table: pl.DataFrame, measure: str) -> pl.Series:
     return (both[measure] - both[f"{measure}_before"]) * (0.01 if measure.endswith("_pct") else 1.0)
 
 
-def ledger(given: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim: the mean change by training over the rows printed before and after."""
-    made = []
+    given, made = tables_of(data), []
     for text, stem, measure in _LEADS:
         gains = _gains(given[stem], measure)
         value, low, high = shared.mean_of(gains.to_list())
@@ -214,10 +214,9 @@ def ledger(given: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def claims() -> pl.DataFrame:
     """Return the checks, every way in which three printed numbers can come about, and the ledger of claims."""
-    given = tables_of()
-    checked = shared.audit_frame(audit(given))
+    given = tables_of(DATA)
     possible = pl.DataFrame(list(ways(given)), infer_schema_length=None)
-    return pl.concat([checked, possible, ledger(given)], how="diagonal_relaxed")
+    return pl.concat([shared.audit_frame(audit(given)), possible, ledger(DATA)], how="diagonal_relaxed")
 
 
 PUBLISHED = Published(lambda benchmark: values(), lambda benchmark: claims())

@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import META, asked_once, 
 from metacog_pipeline.benchmarks.selfknowledge.settings import Rule, YesNoRule
 from metacog_pipeline.reading.calls import REFUSED, TOO_LONG, ended, read_step, said, said_with, why
 from metacog_pipeline.reading.envelope import Envelope, spoken
-from metacog_pipeline.reading.fields import UNKNOWN, Found, YesNo
+from metacog_pipeline.reading.fields import UNKNOWN, Field, Found, YesNo
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.reading.reader import Reading, read
 
@@ -108,7 +108,7 @@ def read_response(
     # A refusal is a whole reply: it is scored, where a cut or failed one is not.
     ends = {step: ended(calls.get(step)) for step in steps}
     whole = [step for step, end in ends.items() if end is None or end[0] == REFUSED]
-    fields = {META: Known(), first: ShortText(accepted)}
+    fields: Mapping[str, Field] = {META: Known(), first: ShortText(accepted)}
     found = {step: read_step(calls, step, [fields[step]]) for step in whole}
     kept = {step: calls[step] for step in steps if step in calls and calls[step].status != "failed"}
     text = {step: call.text for step, call in kept.items()}

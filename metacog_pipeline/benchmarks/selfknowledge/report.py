@@ -69,7 +69,9 @@ def own_table(home: Home, where: str, said: str, soft: str) -> Markup:
             (*(model, condition), *(one and pieces.interval(one.value, one.low, one.high, low_n=one.low_n) for one in own))
             for (model, _, condition), found in groups.items() for own in [map(found.get, named)]
         ]  # fmt: skip
-        made += pieces.table(("model", "condition", *map(labels.get, named)), body, f"{title}: {said}")
+        made += pieces.table(
+            ("model", "condition", *map(labels.__getitem__, named)), body, f"{title}: {said}"
+        )
     return made if worlds else made + pieces.paragraph(_NOTHING)
 
 

@@ -136,7 +136,7 @@ def _logprobs(text: str, asked: _Asked) -> tuple[TokenLogprob, ...]:
     listed = sorted(zip(menu, logs, strict=True), key=lambda pair: -pair[1])
     top = tuple((word if token == said else token, value) for token, value in listed)
     one = TokenLogprob(word, top[0][1], top)
-    return tuple(each if each is one else TokenLogprob(each, -0.01) for each in (before, one, rest) if each)
+    return tuple(TokenLogprob(x, -0.01) if isinstance(x, str) else x for x in (before, one, rest) if x)
 
 
 def _softplus(x: float) -> float:

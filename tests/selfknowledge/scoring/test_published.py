@@ -6,7 +6,7 @@ import pytest
 from metacog_pipeline.benchmarks.selfknowledge import published
 from metacog_pipeline.scoring.published import audit_frame
 
-GIVEN = published.tables_of()
+GIVEN = published.tables_of(published.DATA)
 
 
 @pytest.fixture(scope="module")

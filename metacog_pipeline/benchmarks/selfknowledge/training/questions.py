@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from metacog_pipeline.benchmark.item_files import read_rows
 from metacog_pipeline.benchmarks.selfknowledge.items import SAMPLE, SAMPLE_FILE, Item, of_rows, own
+from metacog_pipeline.benchmarks.selfknowledge.settings import Language
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 
@@ -21,7 +22,7 @@ class Question(NamedTuple):
     answers: tuple[str, ...]
 
 
-def load_questions(source: str, language: str = "en") -> list[Question]:
+def load_questions(source: str, language: Language = "en") -> list[Question]:
     """Return the questions of a source in a language: ``sample``, items of a study (Parquet), or rows of one's own."""
     if source.endswith(".parquet"):
         items = read_rows(Path(source), Item)
