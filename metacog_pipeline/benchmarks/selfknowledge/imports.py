@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.read import Known, is_right, is_withheld
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.import_cells import RowError, correctness, shown
+from metacog_pipeline.interchange.columns import RowError, correctness, shown
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import reading_of, said

@@ -16,11 +16,11 @@ from metacog_pipeline.benchmark import source_files
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import read_toml, sha256_hex, shipped
-from metacog_pipeline.interchange import parquet_bounds, source_files
-from metacog_pipeline.interchange.source_files import PinnedFile
+from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.sources import Line, content_digest, read_bytes, read_objects
 
 MAX_BYTES = 1024**3
