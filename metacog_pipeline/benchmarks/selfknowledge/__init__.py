@@ -1,6 +1,6 @@
 """Self-knowledge: does a model know which questions it can answer?
 
-Each question is asked twice in separate contexts: for its answer, and whether the answer is known (arXiv:2602.02605).
+Each question is asked twice, apart: for its answer, and whether the answer is known (ESMA, 2026, arXiv:2602.02605).
 """
 
 from __future__ import annotations
