@@ -28,26 +28,21 @@ LARGEST = 1 << 20  # of a message: arguments and environment
 FEW_DRAWS = "METACOG_TEST_FEW_DRAWS"
 RUN = [sys.executable, "-m", "metacog_assets"]
 #: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
-#: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
 WHAT_RUNS_LOAD = (
-    *(
-        "dagster",
-        "dagster._cli.utils",
-        "dagster._core.execution.execute_in_process",
-        "dagster._core.executor.in_process",
-    ),
-    *(
-        "dagster._core.definitions.repository_definition.repository_data_builder",
-        "dagster._core.secrets.env_file",
-    ),
-    *("metacog_pipeline.benchmarks.metamedqa.benchmark", "metacog_pipeline.leaderboard.build"),
-    *("metacog_pipeline.leaderboard.replayed", "metacog_pipeline.llm.open", "metacog_pipeline.report.page"),
-    *(
-        "metacog_pipeline.scoring.cross_benchmark",
-        "metacog_pipeline.scoring.files",
-        "pyarrow.dataset",
-        "upath",
-    ),
+    "dagster",
+    "dagster._cli.utils",
+    "dagster._core.execution.execute_in_process",
+    "dagster._core.executor.in_process",
+    "dagster._core.definitions.repository_definition.repository_data_builder",
+    "dagster._core.secrets.env_file",
+    "metacog_pipeline.benchmarks.metamedqa.benchmark",
+    "metacog_pipeline.leaderboard.build",
+    "metacog_pipeline.llm.open",
+    "metacog_pipeline.report.page",
+    "metacog_pipeline.scoring.cross_benchmark",
+    "metacog_pipeline.scoring.files",
+    "pyarrow.dataset",
+    "upath",
 )
 #: Parts of a Dagster home that are the same in every one that is new; to make them takes half a second.
 HISTORY = ("history", "schedules")
@@ -138,7 +133,9 @@ def serve(asking: socket.socket) -> None:
     """Fork a run for each message until the other end is closed."""
     gc.disable()
     for name in WHAT_RUNS_LOAD:
-        importlib.import_module(name)
+        # One that goes by another name today is loaded by each run, which only takes longer.
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     importlib.import_module("metacog_pipeline.leaderboard.sql_folder").load_project()  # kept for every run
     with tempfile.TemporaryDirectory(prefix="metacog-history-") as home:
         shipped = importlib.import_module("metacog_pipeline.files").shipped
