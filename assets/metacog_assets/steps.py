@@ -16,7 +16,9 @@ from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.errors import MetacogError, StoreError, reason_of
-from metacog_pipeline.leaderboard.publishing import among_hosts
+from metacog_pipeline.leaderboard.publishing import catch_up
+from metacog_pipeline.storage import derived
+from metacog_pipeline.study import Study
 
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
@@ -52,7 +54,7 @@ def one_line(context: dg.AssetExecutionContext, study: StudyResource) -> Iterato
     try:
         own = study.load()
         # With a store the step begins with what other hosts kept. What a benchmark prints is no output of the command.
-        with among_hosts(own), contextlib.redirect_stdout(sys.stderr):
+        with _among_hosts(own), contextlib.redirect_stdout(sys.stderr):
             yield
     except dg.Failure:  # of `each_partition`
         raise
@@ -139,3 +141,13 @@ def _shown(key: str) -> str:
 
 def _asset(context: dg.AssetExecutionContext) -> str:
     return str(context.asset_key.to_user_string())
+
+
+@contextlib.contextmanager
+def _among_hosts(study: Study) -> Iterator[None]:
+    """Begin with all that other hosts kept and made, and bring them what is made meanwhile."""
+    catch_up(study)
+    try:
+        yield
+    finally:
+        derived.send(study.home)

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.exporting import FORMATS as EXPORTED
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import FORMATS, Format, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, printable, render, to_table
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query, verdict_rows, verdicts
 from metacog_pipeline.leaderboard.read import pairs as read_pairs
-from metacog_pipeline.leaderboard.verdict import compared_text, verdict_text
+from metacog_pipeline.leaderboard.verdict import p_text, short, verdict_text
 
 BUNDLE = "bundle"
 _FORM = click.Choice([*EXPORTED, BUNDLE])
+_COMPARED = (
+    *("question", "benchmark", "condition", "measure", "family"),
+    *("difference", "95 % interval", "p", "n", "verdict", "low_n"),
+)
 
 
 @click.command()
@@ -73,8 +80,31 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     found = read_pairs(opened(study_file), a, b)
     if form != "table":
         return click.echo(render(found, form), nl=False)
-    click.echo(compared_text(found, a, b), nl=False)
+    click.echo(_compared_text(found, a, b), nl=False)
     printing.next_step("show", study_file, "BENCHMARK", "CONDITION", "MODEL", "MEASURE")
+
+
+def _compared_text(found: Rows, a: str, b: str) -> str:
+    """Return the tests of two models as text: those that answer a question of the verdict first, then all others."""
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    text = f"{printable(a)} minus {printable(b)}, on the items both answered. p and interval are those of the family.\n"
+    for title, answers in (("Primary tests", True), ("Exploratory tests", False)):
+        own = [row for row in rows if (row["question"] is not None) is answers and row["value"] is not None]
+        if own:
+            text += f"\n{title}\n{to_table(Rows(_COMPARED, tuple(map(_compared, own))))}"
+    if left := sum(row["value"] is None for row in rows):
+        text += f"\n{left} of {len(rows)} tests have no value; column status of --format csv says why.\n"
+    return text
+
+
+def _compared(row: Mapping[str, Any]) -> tuple[object, ...]:
+    condition = board_condition(row["task"], row["condition"])
+    ends = row["low_adjusted"], row["high_adjusted"]
+    interval = "" if None in ends else f"[{short(ends[0])}, {short(ends[1])}]"
+    about = (row["question"] or "", row["benchmark"], condition, row["measure"], row["family"])
+    few = "yes" if row["low_n"] else ""
+    tested = (p_text(row["p_adjusted"]), row["n"], row["verdict"] or "", few)
+    return (*about, short(row["value"]), interval, *tested)
 
 
 # A query may begin with a comment, as in -- What …

@@ -27,7 +27,7 @@ from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.output import Rows, to_csv
-from metacog_pipeline.leaderboard.read import columns_of, query_table
+from metacog_pipeline.leaderboard.read import query_table
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study
@@ -173,7 +173,9 @@ class Facts:
     # --- tables -------------------------------------------------------------------------------------------------------
     def tables(self) -> list[tuple[str, pl.DataFrame]]:
         """Return every table of the leaderboard that has rows, in order of its rows; names in alphabetical order."""
-        found = [(name, self.table(name)) for name in columns_of(self.home) if name not in _OF_THE_BUILD]
+        sql = "select table_name from duckdb_tables() where database_name = 'leaderboard' order by all"
+        names = [row["table_name"] for row in self._rows(sql)]
+        found = [(name, self.table(name)) for name in names if name not in _OF_THE_BUILD]
         return [(name, frame) for name, frame in found if frame.height]
 
     def table(self, name: str) -> pl.DataFrame:

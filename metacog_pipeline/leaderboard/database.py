@@ -38,9 +38,8 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None
     except duckdb.Error as error:
         if held := _HELD.search(str(error)):
             holder = f"process {held[2]} ({Path(held[1]).name})" if held[2] else "another process"
-            raise StoreError(
-                f"{file}: {holder} has it open for writing; wait until it closes the file, or end it, and ask again"
-            ) from None
+            wait = "wait until it closes the file, or end it, and ask again"
+            raise StoreError(f"{file}: {holder} has it open for writing; {wait}") from None
         raise StoreError(
             f"{file}: not readable as a DuckDB file ({one_line(str(error), 200)}); "
             "move it away and run metacog run STUDY: the board is rebuilt from the kept answers"

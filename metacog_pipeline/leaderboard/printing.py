@@ -207,15 +207,10 @@ def notes(home: Home, benchmark: str | None = None) -> str:
         one_line(f"Question set{f' of {name}' * several}: {dataset}{board_of(name).about.get(dataset, '')}")
         for name, dataset in sets
     ]
-    lines += _red(read(_RED))
+    for name, rule, instrument, reason, won in read(_RED):
+        lines.append(one_line(f"Red: {instrument} of {name} ({rule}): {reason or won}"))
     lines += _progress(read(_PROGRESS))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _red(rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
-    """Yield a line per instrument that fails a rule of the validity gate."""
-    for benchmark, rule, instrument, reason, won in rows:
-        yield one_line(f"Red: {instrument} of {benchmark} ({rule}): {reason or won}")
 
 
 def _progress(states: Sequence[tuple[Any, ...]]) -> Iterator[str]:

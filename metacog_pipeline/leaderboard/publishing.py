@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
@@ -82,13 +81,3 @@ def catch_up(study: Study) -> None:
         study.prepare()
         refresh(study.home)
         derived.bring(study.home)
-
-
-@contextlib.contextmanager
-def among_hosts(study: Study) -> Iterator[None]:
-    """Begin with all that other hosts kept and made, and bring them what is made meanwhile."""
-    catch_up(study)
-    try:
-        yield
-    finally:
-        derived.send(study.home)

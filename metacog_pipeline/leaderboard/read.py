@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
-from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import verdict
 from metacog_pipeline.leaderboard.database import attach, open_database, text
@@ -77,10 +76,8 @@ def read_table(home: Home, sql: str) -> Rows:
     try:
         return _queried(home, sql, _rows)
     except StudyError:
-        raise StoreError(
-            f"{home.leaderboard}: was built by another version of metacog; "
-            "rebuild it with metacog run STUDY: nothing is asked twice"
-        ) from None
+        mend = "rebuild it with metacog run STUDY: nothing is asked twice"
+        raise StoreError(f"{home.leaderboard}: was built by another version of metacog; {mend}") from None
 
 
 def board(home: Home, benchmark: str | None = None) -> Rows:
@@ -99,7 +96,7 @@ def board(home: Home, benchmark: str | None = None) -> Rows:
 def verdict_rows(home: Home) -> Rows:
     """Return the rows of the table ``verdict`` with label and unit of their measure, in the order of `verdict.Cell`."""
     about = {"label": "coalesce(said.label, own.measure)", "unit": "said.unit"}
-    listed = ", ".join(f"{about.get(name, f'own.{name}')} as {name}" for name in verdict.columns())
+    listed = ", ".join(f"{about.get(name, f'own.{name}')} as {name}" for name in verdict.COLUMNS)
     return read_table(
         home, f"select {listed} from verdict as own left join measures as said using (benchmark, measure)"
     )
@@ -134,18 +131,9 @@ def pairs(study: Study, a: str, b: str) -> Rows:
         """,
     )
     if not found.rows:
-        raise StoreError(
-            f"compare: no test of {a} against {b} yet; both need answers to the same items: run the study first"
-        )
+        why = "both need answers to the same items: run the study first"
+        raise StoreError(f"compare: no test of {a} against {b} yet; {why}")
     return found
-
-
-def columns_of(home: Home) -> dict[str, dict[str, str]]:
-    """Return table → column → type of the leaderboard of ``home``."""
-    columns = "map_from_entries(list((column_name, data_type) order by column_index))"
-    of_board = "duckdb_columns() where database_name = 'leaderboard' group by all order by all"
-    found: Any = read_table(home, f"select table_name, {columns} from {of_board}").rows
-    return dict(found)
 
 
 def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
@@ -154,9 +142,7 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
         connection = held[1] if held is not None and held[0] == home else stack.enter_context(connect(home))
         try:
             require_reading(connection, statement)
-            words = set(re.findall(r"\w+", statement.lower()))
-            _make_tests(connection, words)
-            if TRANSCRIPTS in words:
+            if TRANSCRIPTS in re.findall(r"\w+", statement.lower()):
                 _add_transcripts(connection, home)
             add_files(connection, home, statement)
             return take(connection, statement)
@@ -164,13 +150,6 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
             # The last three: a value Python cannot hold, such as a date past the year 9999; a file that is damaged.
             why = str(error) if isinstance(error, StudyError) else _mistake(str(error))
             raise StudyError(f"query: {why}") from None
-
-
-def _make_tests(connection: duckdb.DuckDBPyConnection, words: Collection[str]) -> None:
-    """Make a view of each test of the SQL folder among ``words``: its rows are what is wrong."""
-    for path in shipped("dbt_like_sql", "tests").rglob("*.sql"):
-        if path.stem in words:
-            connection.execute(f'create or replace temp view "{path.stem}" as {path.read_text("utf-8")}')
 
 
 def _add_transcripts(connection: duckdb.DuckDBPyConnection, home: Home) -> None:

@@ -134,15 +134,14 @@ def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[
 @functools.lru_cache(maxsize=2)  # parsing takes longer than a small board
 def _reads(texts: tuple[tuple[str, str], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the tables that each file's SELECT reads, as DuckDB's own parser says."""
+    found = []
     with duckdb.connect(":memory:") as connection:
-        return tuple((file, _tables(connection, file, sql)) for file, sql in texts)
-
-
-def _tables(connection: duckdb.DuckDBPyConnection, file: str, sql: str) -> tuple[str, ...]:
-    try:
-        return tuple(sorted(parse(connection, sql).tables))
-    except StudyError as error:
-        raise StoreError(f"{file}: {error}") from None
+        for file, sql in texts:
+            try:
+                found.append((file, tuple(sorted(parse(connection, sql).tables))))
+            except StudyError as error:
+                raise StoreError(f"{file}: {error}") from None
+    return tuple(found)
 
 
 # --- the comment that opens a file ------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from metacog_pipeline.benchmark.display import board_condition
-from metacog_pipeline.leaderboard.output import Rows, fixed, printable, to_table
+from metacog_pipeline.leaderboard.output import Rows, fixed, printable
 
 #: Question → in a few words, and what it asks.
 _ASKED = {
@@ -27,10 +26,6 @@ WORLDS = {"measured": "models", "simulated": "simulated respondents"}
 WORSE, BEST, SEPARATED = "worse", "best", "not separated"
 UPHELD = (BEST, SEPARATED)
 MOST_NAMED = 4  # models in a sentence
-_COMPARED = (
-    *("question", "benchmark", "condition", "measure", "family"),
-    *("difference", "95 % interval", "p", "n", "verdict", "low_n"),
-)
 MOST_MODELS = 4  # columns of a terminal of 120 characters
 NOTHING = "Nothing has been answered yet: there is no verdict."
 _LEGEND = (
@@ -75,6 +70,10 @@ class Cell:
         """Marks after the value, of every renderer: ``*`` worse than the best, ``°`` low_n, ``…`` answers are missing."""
         missing = self.status.startswith("incomplete")
         return "*" * (self.verdict == WORSE) + "°" * bool(self.low_n) + "…" * missing
+
+
+#: In the order of the rows that `verdicts` takes.
+COLUMNS = tuple(each.name for each in fields(Cell))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +132,6 @@ def verdicts(rows: Iterable[Sequence[Any]]) -> dict[str, Verdict]:
         ]
         made[source] = Verdict(source, models, tuple(sorted(answers, key=_place)))
     return made
-
-
-def columns() -> tuple[str, ...]:
-    """Return the names of `Cell`'s fields, in the order of the rows that `verdicts` takes."""
-    return tuple(each.name for each in fields(Cell))
 
 
 def _place(answer: Answer) -> tuple[int, bool]:
@@ -207,29 +201,6 @@ def verdict_table(verdict: Verdict) -> Rows:
     return Rows(("question", "benchmark", *map(printable, shown)), tuple(rows))
 
 
-def compared_text(found: Rows, a: str, b: str) -> str:
-    """Return the tests of two models as text: those that answer a question of the verdict first, then all others."""
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
-    text = f"{printable(a)} minus {printable(b)}, on the items both answered. p and interval are those of the family.\n"
-    for title, answers in (("Primary tests", True), ("Exploratory tests", False)):
-        own = [row for row in rows if (row["question"] is not None) is answers and row["value"] is not None]
-        if own:
-            text += f"\n{title}\n{to_table(Rows(_COMPARED, tuple(map(_compared, own))))}"
-    if left := sum(row["value"] is None for row in rows):
-        text += f"\n{left} of {len(rows)} tests have no value; column status of --format csv says why.\n"
-    return text
-
-
-def _compared(row: Mapping[str, Any]) -> tuple[object, ...]:
-    condition = board_condition(row["task"], row["condition"])
-    ends = row["low_adjusted"], row["high_adjusted"]
-    interval = "" if None in ends else f"[{_short(ends[0])}, {_short(ends[1])}]"
-    about = (row["question"] or "", row["benchmark"], condition, row["measure"], row["family"])
-    few = "yes" if row["low_n"] else ""
-    tested = (p_text(row["p_adjusted"]), row["n"], row["verdict"] or "", few)
-    return (*about, _short(row["value"]), interval, *tested)
-
-
 def p_text(p: float | None) -> str:
     """Return a p for readers: ``< 0.001`` below a thousandth, nothing where there is none."""
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -258,20 +229,15 @@ def _row(answer: Answer, models: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cell(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    if cell.estimate is None:
-        return "N/A"
-    return f"{_short(cell.estimate)}{cell.marks} {_interval(cell)}".rstrip()
+    if cell is None or cell.estimate is None:
+        return "" if cell is None else "N/A"
+    without = cell.low is None or cell.high is None
+    ends = "" if without else f" [{short(cell.low)}, {short(cell.high)}]"  # type: ignore[arg-type]
+    return f"{short(cell.estimate)}{cell.marks}{ends}"
 
 
-def _interval(cell: Cell) -> str:
-    if cell.low is None or cell.high is None:
-        return ""
-    return f"[{_short(cell.low)}, {_short(cell.high)}]"
-
-
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a number with two digits, without the zero before the point."""
     text = fixed(value, 2)
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) and text != "0.00" else text
 

@@ -42,10 +42,8 @@ def refuse_torn(home: Home, files: Sequence[str]) -> None:
     """Raise StoreError for the first file that cannot be read, and say what to do about it."""
     for name in files:
         if (why := why_torn(home / name)) is not None:
-            raise StoreError(
-                f"{home / name}: not a readable Parquet file ({why}); move it away and run metacog run STUDY: "
-                "it is rebuilt from the kept answers, nothing is asked twice"
-            )
+            mend = "move it away and run metacog run STUDY: it is rebuilt from the kept answers, nothing is asked twice"
+            raise StoreError(f"{home / name}: not a readable Parquet file ({why}); {mend}")
 
 
 def why_torn(path: Path) -> str | None:

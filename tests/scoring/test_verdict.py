@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.leaderboard.verdict import columns, verdicts
+from metacog_pipeline.leaderboard.verdict import COLUMNS, verdicts
 from metacog_pipeline.scoring import comparisons, model_pairs
 from metacog_pipeline.scoring.comparisons import CONFIDENCE, as_table, finished, with_adjusted_intervals
 from metacog_pipeline.scoring.schemas import HARMONISED
@@ -68,7 +68,7 @@ def test_no_test_of_two_hundred_random_studies_has_an_interval_that_its_p_contra
 
 
 def cell(model, verdict, n_better, question="knows", benchmark="one", estimate=0.7, source="measured"):
-    own = dict.fromkeys(columns()) | {
+    own = dict.fromkeys(COLUMNS) | {
         "question": question, "benchmark": benchmark, "condition": "plain", "measure": "auroc2", "label": "AUROC2",
         "shown": True, "model": model, "source": source, "estimate": estimate, "n": 50, "status": "ok",
         "n_better": n_better, "best": "a", "verdict": verdict,
@@ -125,7 +125,7 @@ def test_a_model_that_is_not_separated_twice_comes_before_one_that_is_best_once(
 
 
 def test_a_condition_that_does_not_represent_its_benchmark_answers_nothing_and_only_worse_has_a_star():
-    at = [*columns()].index("shown")
+    at = [*COLUMNS].index("shown")
     hidden = list(cell("a", "best", 0, benchmark="other"))
     hidden[at] = False
     rows = [cell("a", "best", 0), cell("b", "worse", 1), cell("c", "not tested", None), tuple(hidden)]
