@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import verdict
 from metacog_pipeline.leaderboard.database import attach, open_database, text
@@ -142,8 +143,7 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
         connection = held[1] if held is not None and held[0] == home else stack.enter_context(connect(home))
         try:
             require_reading(connection, statement)
-            if TRANSCRIPTS in re.findall(r"\w+", statement.lower()):
-                _add_transcripts(connection, home)
+            _make_views(connection, home, set(re.findall(r"\w+", statement.lower())))
             add_files(connection, home, statement)
             return take(connection, statement)
         except (duckdb.Error, StudyError, ValueError, OverflowError, OSError) as error:
@@ -152,13 +152,16 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
             raise StudyError(f"query: {why}") from None
 
 
-def _add_transcripts(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """Make a view of the Parquet copies of all answers."""
-    # A board without their texts is a tenth of the size.
-    from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+def _make_views(connection: duckdb.DuckDBPyConnection, home: Home, words: Collection[str]) -> None:
+    """Make the views among ``words``: tests of the SQL folder, whose rows are what is wrong, and the calls with texts."""
+    for path in shipped("dbt_like_sql", "tests").rglob("*.sql"):
+        if path.stem in words:
+            connection.execute(f'create or replace temp view "{path.stem}" as {path.read_text("utf-8")}')
+    if TRANSCRIPTS in words:  # a board without texts is a tenth of the size
+        from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
-    found = dataset(home, f"{TRANSCRIPTS}/**/*.parquet", ARROW_SCHEMA)
-    connection.register(TRANSCRIPTS, ARROW_SCHEMA.empty_table() if found is None else found)
+        found = dataset(home, f"{TRANSCRIPTS}/**/*.parquet", ARROW_SCHEMA)
+        connection.register(TRANSCRIPTS, ARROW_SCHEMA.empty_table() if found is None else found)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:
