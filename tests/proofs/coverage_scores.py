@@ -1,6 +1,5 @@
 """Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge)."""
 
-import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.benchmarks.medley.measures import mean_of
 from metacog_pipeline.benchmarks.metacogbench import groups
-from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup, item_weights
+from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup
 from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
 from metacog_pipeline.stats import calibration, resampling, robust
 from metacog_pipeline.stats.estimate import Estimate
@@ -78,35 +77,28 @@ def _predicted(
     return said[level], (rng.random(n) < right[level]).astype(float)
 
 
-class _Tier(TierGroup):
-    """A tier that draws once for all samples of as many items."""
-
-    def weights(self, n: int | None = None) -> np.ndarray:
-        return _weights(self.tier, n or self.n_items)
-
-
-@functools.lru_cache(maxsize=len(TIERS))
-def _weights(tier: str, n: int) -> np.ndarray:
-    return item_weights(tier, n, 1)
-
-
 def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator) -> Found:
-    tiers = {
-        name: _Tier(name, 1, 1, pl.DataFrame({"item_id": [f"i{place:06}" for place in range(n)]}))
-        for name in TIERS
-    }
-    found = {
-        groups.TIER_MEASURES[name]: groups.mean(tier, (rng.random((n, 1)) < accuracy).astype(float))
-        for name, tier in tiers.items()
-        if name != "1b"
-    }
-    stated, outcome = _predicted(right, said, n, rng)
-    error = groups.calibration_error(tiers["1b"], stated[:, None], outcome[:, None])
-    found["t1b"] = groups.changed(error, lambda value: 1 - value)
-    whole = groups.composed(found)["overall"]
-    bet = groups.mean(tiers["1b"], stated[:, None] / 100)
+    tiers = {tier: _tier(tier, accuracy, right, said, n, rng) for tier in TIERS}
+    found = {groups.TIER_MEASURES[tier]: each.headline for tier, each in tiers.items()}
+    whole = groups.composites(found, groups.mean_of_parts)["overall"]
+    bet = groups.mean(tiers["1b"], tiers["1b"].column("pre") / 100)
     made = {"passed_share": found["t1a"], "one_minus_ece": found["t1b"], "bet_mean": bet, "composite": whole}
     return {name: each.estimate() for name, each in made.items()}
+
+
+def _tier(
+    tier: str, accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator
+) -> TierGroup:
+    """Return one run of ``n`` items of a tier, every second of which is signal; ``passed`` as often as ``accuracy``."""
+    stated, outcome = _predicted(right, said, n, rng)
+    columns = {
+        "item_id": [f"i{place:06}" for place in range(n)],
+        "signal": np.arange(n) % 2,
+        "passed": (rng.random(n) < accuracy).astype(float),
+        "pre": stated,
+        "correct": outcome,
+    }
+    return TierGroup(tier, 1, 1, pl.DataFrame(columns).with_columns(run=1, status=pl.lit("ok")))
 
 
 # --- SelfKnowledge ----------------------------------------------------------------------------------------------------
@@ -134,6 +126,6 @@ def _yes_no(patterns: resampling.Patterns) -> Found:
 
     totals = items.totals[cells].astype(float)
     return {
-        f"d_type2{'_clip' if name == 'clip' else ''}": yes_no.of_table(name, totals, items.n_items, drawn)
+        f"d_type2{'_clip' if name == 'clip' else ''}": yes_no._of_table(name, totals, items.n_items, drawn)
         for name in ("d", "clip")
     }

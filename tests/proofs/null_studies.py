@@ -11,6 +11,8 @@ import polars as pl
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Contrast, Question
 from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, CLAIM_IDS, NORMAL
+from metacog_pipeline.benchmarks.medley.read import RATED
 from metacog_pipeline.scoring.comparisons import LEVEL, as_table, judged
 from metacog_pipeline.scoring.estimates import groups_of
 
@@ -33,6 +35,7 @@ def rejected(benchmark: Any, groups: list[Group]) -> tuple[bool, int]:
         family=family, measure=measure
     )
     p = judged(contrast, rows)["p_adjusted"].drop_nulls()
+    assert len(p), f"{benchmark.name}: no pair was tested in {measure}"
     return bool((p < LEVEL).any()), len(p)
 
 
@@ -84,19 +87,21 @@ def _metamedqa(seed: int) -> tuple[Any, list[Group]]:
 
     n, rng = 300, np.random.default_rng([1, seed])
     benchmark = bound(seed)
-    frames = [
-        _frame(
-            benchmark,
-            {
-                "benchmark": "metamedqa", "dataset": "published", "condition": "baseline", "run": 1, "status": "ok",
-                "source": "measured", "model": f"m{place:02d}", "position": list(range(n)), "correct": hits, "target": "A",
-                "item_id": [f"i{k:04d}" for k in range(n)], "cluster": [f"i{k:04d}" for k in range(n)], "confidence": 3,
-                "answer": ["A" if hit else "B" for hit in hits], "kind": "Original", "tags": [[]] * n,
-            }, n,
-        )
-        for place, hits in enumerate(_hits(rng, n))
-    ]  # fmt: skip
-    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
+    target = np.array(list("AAEF"))[
+        np.arange(n) % 4
+    ]  # half can be answered, the others are missing or unknown
+    names = [f"i{k:04d}" for k in range(n)]
+    frames = []
+    for place, hits in enumerate(_hits(rng, n)):
+        wrong = np.where(target == "A", rng.choice(list("BEF"), n), "B")
+        known = {
+            "benchmark": "metamedqa", "dataset": "published", "condition": "baseline", "run": 1, "status": "ok",
+            "source": "measured", "model": f"m{place:02d}", "position": list(range(n)), "correct": hits,
+            "target": list(target), "item_id": names, "cluster": names, "confidence": 3,
+            "answer": np.where(hits == 1, target, wrong).tolist(), "kind": "Original", "tags": [[]] * n,
+        }  # fmt: skip
+        frames.append(_frame(benchmark, known, n))
+    return benchmark, groups_of(benchmark, benchmark.derive(pl.concat(frames), None), by_run=False)
 
 
 def _selfknowledge(seed: int, folder: Path) -> tuple[Any, list[Group]]:
@@ -126,26 +131,41 @@ def _metacogbench(seed: int, folder: Path) -> tuple[Any, list[Group]]:
 
 
 def _medley(seed: int) -> tuple[Any, list[Group]]:
-    from tests.medley.bound import Bound
+    """Ratings of claims under ``normal``, asked twice, and ``adversarial``: every model is moved as far as any other."""
+    from tests.medley.bound import SCORED, Bound
     from tests.medley.test_comparisons import scored
 
     n, rng = 60, np.random.default_rng([4, seed])
-    common = rng.normal(0.5, 0.1, n)
-    benchmark = Bound()
-    frames = [
-        scored(f"m{place:02d}", np.clip(common + rng.normal(0, 0.1, n), 0, 1)) for place in range(MODELS)
-    ]
-    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
+    crowd = rng.choice([-1, 1], (n, len(CLAIM_IDS)))
+    turned = np.concatenate([crowd, np.zeros((n, 4 * len(CLAIM_IDS)), int)], axis=1).tolist()
+    moves = rng.normal(0.1, 0.05, (n, 1))  # what makes an instance move all models
+    frames = []
+    for place in range(MODELS):
+        model = f"m{place:02d}"
+        for condition, run in ((NORMAL, 1), (NORMAL, 2), (ADVERSARIAL, 1)):
+            shift = moves * crowd if condition == ADVERSARIAL else 0.0
+            rated = {
+                name: np.clip(values, 0, 1)
+                for step, names in RATED.items()
+                for name, values in zip(
+                    names,
+                    (0.5 + rng.normal(0, 0.1, crowd.shape) + (shift if step == "s" else 0.0)).T,
+                    strict=True,
+                )
+            }
+            shown = pl.Series(turned if condition == ADVERSARIAL else [None] * n, dtype=SCORED["turned"])
+            own = scored(model, np.full(n, 0.5), condition=condition, run=run)
+            frames.append(own.with_columns(turned=shown, **{k: pl.Series(v) for k, v in rated.items()}))
+    return Bound(), groups_of(Bound(), pl.concat(frames), by_run=False)
 
 
 def _signaldetection(seed: int) -> tuple[Any, list[Group]]:
-    from tests.signaldetection.scored import bound
+    from tests.signaldetection.scored import bound, groups
     from tests.signaldetection.test_comparisons import items_of, model
 
-    benchmark = bound()
     items = items_of(200, seed)
     frames = [
         model(items, seed=1000 * seed + place, model=f"m{place:02d}", condition="confidence")
         for place in range(MODELS)
     ]
-    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
+    return bound(), groups(pl.concat(frames))
