@@ -1,11 +1,14 @@
 """Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge)."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
+from metacog_pipeline.benchmark.groups import Counts
 from metacog_pipeline.benchmarks.medley.measures import mean_of
 from metacog_pipeline.benchmarks.metacogbench import groups
 from metacog_pipeline.benchmarks.metacogbench.groups import TierGroup
@@ -119,13 +122,9 @@ def _yes_no(patterns: resampling.Patterns) -> Found:
     counted = np.zeros((len(patterns.counts), 4), dtype=np.int64)
     counted[:, : patterns.counts.shape[1]] = patterns.counts
     items = resampling.Patterns(counted, patterns.weights)
-    cells = [1, 3, 0, 2]  # hits, misses, false alarms, rejections
-
-    def drawn() -> np.ndarray:
-        return resampling.patterns(items, 1000, 1)[:, cells].T
-
-    totals = items.totals[cells].astype(float)
+    counts = Counts(items, {"correct": np.array([0, 1, 0, 1]), "yes": np.array([1, 1, 0, 0])})
+    group: Any = SimpleNamespace(counts=counts, draws=resampling.patterns(items, 1000, 1))
     return {
-        f"d_type2{'_clip' if name == 'clip' else ''}": yes_no._of_table(name, totals, items.n_items, drawn)
+        f"d_type2{'_clip' if name == 'clip' else ''}": yes_no.sensitivity(name)(group)
         for name in ("d", "clip")
     }
