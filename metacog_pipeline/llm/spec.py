@@ -83,7 +83,6 @@ class ObserverSpec(BaseModel):
     d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)  # d′ between what it can answer and cannot
     yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)  # above 0 claims to know too often
     language_gap: Share = 0.1  # of what it knows in English, not known in another language
-    length_bias: float = Field(strict=True, default=0.0, ge=0, le=3)  # of a judge, for a hundred words
     seed: int = Field(strict=True, default=0)
 
     @field_validator("criteria")
@@ -95,12 +94,7 @@ class ObserverSpec(BaseModel):
 
     def identity_fields(self) -> dict[str, object]:
         """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1."""
-        return {
-            FIRST_NAMES.get(name, name): value
-            for name, value in vars(self).items()
-            # The bias is newer: kept answers of observers without one stay what they are.
-            if value or name != "length_bias"
-        }
+        return {FIRST_NAMES.get(name, name): value for name, value in vars(self).items()}
 
 
 class ModelSpec(BaseModel):

@@ -9,33 +9,16 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import (
-    Calls,
-    Condition,
-    Ladder,
-    Paper,
-    Probe,
-    Question,
-    Source,
-    Stage,
-)
+from metacog_pipeline.benchmark.contract import Calls, Condition, Ladder, Probe, Question, Stage
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
-from metacog_pipeline.benchmarks.medley import (
-    BOARD,
-    importing,
-    items,
-    presentation,
-    prompts,
-    read,
-    settings,
-    sources,
-)
+from metacog_pipeline.benchmarks.medley import BOARD, importing, items, presentation, read, settings, sources
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
 from metacog_pipeline.benchmarks.medley.judging import asking as judging
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
+from metacog_pipeline.benchmarks.medley.prompts import MODES, Wording, ask_item, load_wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -46,9 +29,8 @@ from metacog_pipeline.study.wording import words_of
 class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response]):
     """MEDLEY-BENCH, bound to a study."""
 
-    name = "medley"
-    title = "MEDLEY-BENCH"
-    paper = Paper(
+    name, title = "medley", "MEDLEY-BENCH"
+    paper = contract.Paper(
         "MEDLEY-BENCH: Scale Buys Evaluation but Not Control in AI Metacognition",
         "Farhad Abtahi, Abdolamir Karbalaie, Eduardo Illueca-Fernandez, Fernando Seoane",
         2026,
@@ -58,12 +40,12 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     )
     Settings, Item, Response = settings.Settings, Instance, read.Response
     versions: ClassVar[Mapping[Stage, str]] = dict(zip(Stage, ("3", "2", "6", "3", "11"), strict=True))
-    answer_modes = prompts.MODES
+    answer_modes = MODES
     unanswered = ("transport_error", "too_long", "not_run")
     unreadable = (read.UNPARSED, "refused")
     sources = (
-        Source(sources.PUBLISHED, (sources.URL,), "as its authors state: see the repository",
-               lambda home, **how: sources.fetch(home, **how)[0], sources.kept_digest),
+        contract.Source(sources.PUBLISHED, (sources.URL,), "as its authors state: see the repository",
+                        lambda home, **how: sources.fetch(home, **how)[0], sources.kept_digest),
     )  # fmt: skip
     measures, contrasts, judging = MEASURES, CONTRASTS, judging.JUDGING
     published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
@@ -105,8 +87,8 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return (self.settings.scoring + words,)
 
     @property
-    def wording(self) -> prompts.Wording:
-        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
+    def wording(self) -> Wording:
+        return words_of(self.context.study, self.settings.wording, load_wording)
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
@@ -138,7 +120,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return [self.wording.digest, "share"]
 
     async def ask(self, item: Instance, condition: str, chat: contract.Chat) -> None:
-        await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
+        await ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters)

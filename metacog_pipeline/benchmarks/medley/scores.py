@@ -196,10 +196,8 @@ def moved_map(dimension: str) -> Mapping[str, tuple[str, ...]]:
 def abilities(
     judged: Mapping[str, Floats], mapping: Mapping[str, tuple[str, ...]] = NOTEBOOK
 ) -> dict[str, NDArray[Any]]:
-    """Return the abilities of N instances from their grades, ``(N,)`` each, their mean, profile and largest.
-
-    With 0 in ``n_judged``, the number of dimensions with a grade, the others say nothing.
-    """
+    """Return the abilities of N instances from their grades, ``(N,)`` each, their mean, profile and largest."""
+    # With 0 in ``n_judged``, the number of dimensions with a grade, the others say nothing.
     grades = np.column_stack([judged[name] for name in JUDGE_DIMENSIONS])
     here = ~np.isnan(grades)
     n_judged = here.sum(axis=1)
@@ -288,10 +286,8 @@ def score_instances(
     *,
     scoring: str = "reference",
 ) -> pl.DataFrame:
-    """Return the responses, of any models, runs and conditions, with the columns `DERIVED`, grouped by condition.
-
-    Each of ``instances``, which are as stored, is scored as its condition showed it.
-    """
+    """Return the responses, of any models, runs and conditions, with the columns `DERIVED`, grouped by condition."""
+    # Each of ``instances``, which are as stored, is scored as its condition showed it.
     known = {instance.item_id: instance for instance in instances}
     if strange := set(responses["item_id"]) - known.keys():
         told = f"{len(strange)} instances with answers are not among the study's, {min(strange)!r} for one"

@@ -27,21 +27,14 @@ from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
-from metacog_pipeline.benchmarks.medley.items import (
-    B_PRIVATE,
-    B_SOCIAL,
-    CLAIM_IDS,
-    DIFFICULTIES,
-    STEP_A,
-    Instance,
-)
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
 from metacog_pipeline.benchmarks.medley.prompts import quoted
 from metacog_pipeline.benchmarks.medley.records import claim_item, parse_reply
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, JsonObject
+from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
@@ -85,21 +78,21 @@ class Argument(NamedTuple):
 
 def arguments(analysts: str, claim: str, vignette: str) -> list[Argument]:
     """Return the arguments on a claim among analysts shown as JSON, the best first; what cannot be read is passed over."""
-
-    def facts(text: str) -> tuple[set[str], set[str]]:
-        lowered = text[:READ_CHARACTERS].lower()
-        return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
-
-    of_case, found = facts(vignette), []
+    of_case, found = _facts(vignette), []
     for shown in json.loads(analysts):
         if (item := claim_item(shown, claim)) is not None:
             given, side = item.get("reasoning"), item.get("position", position(item.get("confidence")))
             reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
-            numbers, words = (own & case for own, case in zip(facts(reasoning), of_case, strict=True))
+            numbers, words = (own & case for own, case in zip(_facts(reasoning), of_case, strict=True))
             held = side if side in (SUPPORTS, OPPOSES) else UNCERTAIN
             found.append(Argument(len(numbers) + len(words) / 2, reasoning, held, shown["analyst"]))
     found.reverse()  # of equal ones the last that is shown comes first
     return sorted(found, key=lambda one: one[:3], reverse=True)
+
+
+def _facts(text: str) -> tuple[set[str], set[str]]:
+    lowered = text[:READ_CHARACTERS].lower()
+    return {number.rstrip(".,/") for number in _NUMBER.findall(lowered)}, set(_WORD.findall(lowered))
 
 
 class SimulatedRespondent:
@@ -119,21 +112,21 @@ class SimulatedRespondent:
         """Return the text of the answer to ``request``."""
         if not self.knows(request):
             return ""
-        material = quoted(request.messages)
+        material, seed, own = quoted(request.messages), request.sampling.seed, self.observer
         item = self._items[material["vignette"]]
-        step = B_SOCIAL if "analysts" in material else B_PRIVATE if "step_a" in material else STEP_A
-        held, seed = isinstance(request.constraint, JsonObject), request.sampling.seed
-        luck = uniforms(canonical_json([self.observer.seed, item.item_id, item.vignette, step, seed]))
-        if self.observer.character == "silent":
-            return "{}" if held else SILENCE
-        reply = _written(item, step, self._ratings(item, step, material, seed, luck), luck[5])
-        if not held and luck[6] < self.observer.refusal:
+        step = STEPS[("step_a" in material) + ("analysts" in material)]
+        luck = uniforms(canonical_json([own.seed, item.item_id, item.vignette, step, seed]))
+        if own.character == "silent":
+            return SILENCE
+        reply = _written(
+            item, self._ratings(item, material, seed, luck), luck[5] if step == STEPS[0] else None
+        )
+        if luck[6] < own.refusal:
             return REFUSAL
-        untidy = not held and luck[7] < self.observer.untidiness
-        return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if untidy else reply
+        return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if luck[7] < own.untidiness else reply
 
     def _ratings(
-        self, item: Instance, step: str, material: Mapping[str, str], seed: int | None, luck: Sequence[float]
+        self, item: Instance, material: Mapping[str, str], seed: int | None, luck: Sequence[float]
     ) -> list[Rating]:
         character = self.observer.character
         if character == "hedger":
@@ -141,29 +134,23 @@ class SimulatedRespondent:
         if character == "random":
             return [(int(luck[i] * 5), f"So it seems for {c}.") for i, c in enumerate(CLAIM_IDS)]
         opening = self._opening(item, seed)
-        if step == STEP_A:
+        if "step_a" not in material:
             reasons = (f"What bears on {c} is that {_excerpt(item, i)}" for i, c in enumerate(CLAIM_IDS))
             return list(zip(opening, reasons, strict=True))
         # Of the quoted answer; where it does not rate a claim, the level that the observer would have given.
-        reply = parse_reply(material["step_a"])
-        stated = [(claim_item(reply, claim) or {}).get("confidence") for claim in CLAIM_IDS]
-        levels = [
-            SCALE.index(said) if said in SCALE else own for said, own in zip(stated, opening, strict=True)
-        ]
-        rated = list(zip(CLAIM_IDS, levels, strict=True))
+        reply, rated = parse_reply(material["step_a"]), []
+        for claim, level in zip(CLAIM_IDS, opening, strict=True):
+            said = (claim_item(reply, claim) or {}).get("confidence")
+            rated.append((claim, SCALE.index(said) if said in SCALE else level))
         if character == "stubborn":
             return [(level, f"{c} stays at {SCALE[level]}, as I rated it before.") for c, level in rated]
-        if step != B_SOCIAL:
+        if "analysts" not in material:
             return [_second_thoughts(*own, chance) for own, chance in zip(rated, luck, strict=False)]
-        found = [
-            (claim, level, arguments(material["analysts"], claim, item.vignette)) for claim, level in rated
-        ]
-        if character == "crowd-follower":
-            consensus = json.loads(material.get("consensus") or '{"claim_summary": {}}')["claim_summary"]
-            return [
-                _after_crowd(c, level, consensus.get(c, {}).get("direction"), own) for c, level, own in found
-            ]
-        return [_after_arguments(*each, item) for each in found]
+        found = [(c, level, arguments(material["analysts"], c, item.vignette)) for c, level in rated]
+        if character != "crowd-follower":
+            return [_after_arguments(*each, item) for each in found]
+        told = json.loads(material.get("consensus") or '{"claim_summary": {}}')["claim_summary"]
+        return [_after_crowd(c, level, told.get(c, {}).get("direction"), own) for c, level, own in found]
 
     def _opening(self, item: Instance, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
@@ -174,22 +161,23 @@ class SimulatedRespondent:
         return [sum(opinion > cut for cut in _CUTS) for opinion, _ in zip(opinions, CLAIM_IDS, strict=False)]
 
 
-def _written(item: Instance, step: str, ratings: Sequence[Rating], luck: float) -> str:
-    """Return an observer's ratings in the form that is asked for."""
-    alone, claims = step == STEP_A, []
-    reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
-    if alone:
-        reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
-        reply["difficulty_prediction"] = DIFFICULTIES[int(luck * 3)]
-    stated = {claim.claim_id: claim.claim_text for claim in item.claims}
+def _written(item: Instance, ratings: Sequence[Rating], luck: float | None) -> str:
+    """Return an observer's ratings in the form that is asked for; ``luck``: that of step A, which asks for more."""
+    stated, claims = {claim.claim_id: claim.claim_text for claim in item.claims}, []
     for place, (claim, (level, reasoning)) in enumerate(zip(CLAIM_IDS, ratings, strict=True)):
         text = stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"
-        own = {"claim_id": claim, **({"claim_text": text} if alone else {})}
+        own = {"claim_id": claim, **({} if luck is None else {"claim_text": text})}
         claims.append({**own, "confidence": SCALE[level], "reasoning": reasoning})
-    reply["claim_level_assessments"] = claims
-    if alone:
-        reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(item, 2)}"]
-    return json.dumps(reply)
+    reply, rated = (
+        {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"},
+        {"claim_level_assessments": claims},
+    )
+    if luck is None:
+        return json.dumps(reply | rated)
+    overall = SCALE[sum(level for level, _ in ratings) // len(ratings)]
+    predicted = {"overall_confidence": overall, "difficulty_prediction": DIFFICULTIES[int(luck * 3)]}
+    open_ = {"key_uncertainties": [f"Whether it matters that {_excerpt(item, 2)}"]}
+    return json.dumps({**reply, **predicted, **rated, **open_})
 
 
 def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: Instance) -> Rating:
@@ -238,7 +226,6 @@ def _words(text: str) -> str:
 
 
 # --- judges -----------------------------------------------------------------------------------------------------------
-JUDGE_REFUSAL = "I would rather not grade this."
 _FIRM = ("very_high", "high", "very_low", "low")
 _ANALYST = re.compile(r"\banalyst ([a-z])\b")
 _CLAIM = re.compile(r"^(\S+): (.*) \(conf: (\S+)\)$", re.MULTILINE)
@@ -301,17 +288,9 @@ class SimulatedJudge:
         # Judges of one accuracy and different seeds err on different criteria: they agree as far as they are good.
         key = canonical_json([own.seed, sorted(asked.items()), request.step, request.sampling.seed])
         digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
-        luck = [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]
-        longer = round(own.length_bias * len(asked["final"].split()) / 100)
-        grades = {}
-        for place, (name, best) in enumerate(zip(CRITERIA, deserved(asked), strict=True)):
-            grade, (chance, side) = min(best + longer, BEST_GRADE), luck[2 * place : 2 * place + 2]
+        luck = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, len(digest), 8))
+        grades = dict(zip(CRITERIA, deserved(asked), strict=True))
+        for (name, grade), chance, side in zip(grades.items(), luck, luck, strict=False):
             if chance >= own.accuracy:
-                grade = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
-            grades[name] = grade
-        reply, (refuses, slips, form) = json.dumps(grades), luck[-3:]
-        if isinstance(request.constraint, JsonObject):
-            return reply
-        if refuses < own.refusal:
-            return JUDGE_REFUSAL
-        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < own.untidiness else reply
+                grades[name] = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
+        return json.dumps(grades)

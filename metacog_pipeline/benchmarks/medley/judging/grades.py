@@ -81,10 +81,9 @@ class Grades:
 
 
 def parse_judgement(raw: str, *, reference: bool = False) -> Grades:
-    """Return the grades in a judge's reply: only the whole numbers 0 to 3 are grades. Never raises.
-
-    With ``reference`` as the authors' package reads: a number from 0 to 3 is rounded half to even, anything else is 1.
-    """
+    """Return the grades in a judge's reply: only the whole numbers 0 to 3 are grades. Never raises."""
+    # With ``reference`` as the authors' package reads: a number from 0 to 3 is rounded half to even, anything else is
+    # 1.
     text = raw.strip() if reference else turn_of(raw)
     if text.startswith(FENCE):
         text = "\n".join(line for line in text.split("\n") if not line.startswith(FENCE))
