@@ -32,7 +32,7 @@ from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import N_BOOT
 
 Rows = Iterator[Comparison]
-Own = Iterator[tuple[Comparison, list[Group]]]
+Worlds = Iterator[tuple[Comparison, list[Group]]]
 ALPHA = 0.05
 DIFFERENCE = "evaluation - control"
 NO_STATISTIC = "no inverted statistic was asked"
@@ -43,7 +43,7 @@ _OWN = ("dataset", "scoring", "source", "condition", "family")
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
-def _worlds(groups: Sequence[Group], whole: bool) -> Own:
+def _worlds(groups: Sequence[Group], whole: bool) -> Worlds:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[Comparison, list[Group]] = {}
     for group in groups:
@@ -54,8 +54,8 @@ def _worlds(groups: Sequence[Group], whole: bool) -> Own:
 
 
 def _scored(
-    groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True, least: int = 1
-) -> Own:
+    groups: Sequence[Group], condition: str | None = NORMAL, whole: bool = True, least: int = 1
+) -> Worlds:
     """Yield groups of one condition (None: of each) that have something scored; ``least`` models or nothing."""
     for base, own in _worlds(groups, whole):
         known = [group for group in own if not measures.averages(group).items.is_empty()]
@@ -65,7 +65,7 @@ def _scored(
                 yield replace(base, condition=name), found
 
 
-def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
+def _models(groups: Sequence[Group], whole: bool = True) -> Iterator[tuple[Comparison, dict[str, Group]]]:
     """Yield the groups of each model by condition, where ``normal`` is one of these."""
     for base, own in _worlds(groups, whole):
         for arms in measures.arms_of(own).values():
@@ -76,10 +76,9 @@ def _models(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Co
 def _table(frames: Sequence[pl.DataFrame], column: str = "mms") -> tuple[Floats, list[str]]:
     """Return a column as models × instances, NaN where a model has none, and the instances."""
     ids = sorted({name for frame in frames for name in frame["item_id"]})
-    place = {name: i for i, name in enumerate(ids)}
     values = np.full((len(frames), len(ids)), np.nan)
     for row, frame in enumerate(frames):
-        values[row, [place[name] for name in frame["item_id"]]] = frame[column].to_numpy()
+        values[row, np.searchsorted(ids, frame["item_id"])] = frame[column].to_numpy()
     return values, ids
 
 
@@ -87,24 +86,24 @@ def _items(groups: Sequence[Group]) -> list[pl.DataFrame]:
     return [measures.averages(group).items for group in groups]
 
 
+def _mean(values: pl.Series) -> float | None:
+    known = values.drop_nulls()
+    return float(known.to_numpy().mean()) if len(known) else None
+
+
 def _means(groups: Sequence[Group], column: str) -> Floats:
     return np.array([_mean(items[column]) for items in _items(groups)], dtype=np.float64)
 
 
-def _mean(values: pl.Series) -> float | None:
-    known = values.drop_nulls()
-    return float(known.to_numpy().mean()) if len(known) else None
+def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
+    told: dict[str, Any] = {name: getattr(found, name) for name in ("value", "low", "high", "n", "status")}
+    return replace(row, **told | more)
 
 
 def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike, **more: Any) -> Comparison:
     """Return how two rankings of the same models agree."""
     found = robust.rank_shift(first, second)
     return _with(row, found.rho, **{"statistic": float(found.largest), **more})
-
-
-def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
-    told: dict[str, Any] = {name: getattr(found, name) for name in ("value", "low", "high", "n", "status")}
-    return replace(row, **told | more)
 
 
 # --- between models ---------------------------------------------------------------------------------------------------
@@ -116,10 +115,8 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         for measure in ("mms", *pull.PULLS.get(own[0].condition, ())) if pairs else ():
             statistic: robust.Location = "trimmed_mean" if measure == "mms" else "mean"
-            frames = _items(own)
-            if measure != "mms":
-                frames = [pull.pulls(each.condition, arms[measures.model_of(each)]) for each in own]
-            values, _ = _table(frames, measure)
+            pulls = [pull.pulls(g.condition, arms[measures.model_of(g)]) for g in own if measure != "mms"]
+            values, _ = _table(pulls or _items(own), measure)
             resampled = _resampled(values, statistic, benchmark.stream("items"))
             same = replace(base, family="models_paired", measure=measure)
             for i, j in pairs:
@@ -129,25 +126,20 @@ def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collectio
 
 def _resampled(values: Floats, statistic: robust.Location, seed: int) -> Callable[[int, int], Floats]:
     """Return the resampled scores ``(B, 2)`` of any two models; ``values`` are ``(models, instances)``."""
-    here = ~np.isnan(values)
-
-    def drawn(rows: Floats) -> Floats:
-        return robust.resampled_locations(rows, statistic, n_boot=N_BOOT, seed=seed)
-
-    @functools.cache
-    def alike(either: bytes) -> Floats:
-        # Models with the same instances are resampled together.
-        known = np.frombuffer(either, dtype=bool)
-        same, scores = (here == known).all(axis=1), np.full((N_BOOT, len(values)), np.nan)
-        scores[:, same] = drawn(values[:, known][same])
-        return scores
+    here, together = ~np.isnan(values), dict[bytes, Floats]()
+    drawn = functools.partial(robust.resampled_locations, statistic=statistic, n_boot=N_BOOT, seed=seed)
 
     def pair(i: int, j: int) -> Floats:
-        if (here[i] == here[j]).all():
-            return alike(here[i].tobytes())[:, [i, j]]
-        # Only what both were scored on may distinguish them.
-        both = np.where(here[i] & here[j], values[[i, j]], np.nan)
-        return drawn(both[:, here[i] | here[j]])
+        if (here[i] != here[j]).any():
+            # Only what both were scored on may distinguish them.
+            both = np.where(here[i] & here[j], values[[i, j]], np.nan)
+            return drawn(both[:, here[i] | here[j]])
+        if (key := here[i].tobytes()) not in together:
+            # Models with the same instances are resampled together, once.
+            same = (here == here[i]).all(axis=1)
+            together[key] = np.full((N_BOOT, len(values)), np.nan)
+            together[key][:, same] = drawn(values[:, here[i]][same])
+        return together[key][:, [i, j]]
 
     return pair
 
@@ -182,20 +174,18 @@ def _paired(values: Floats, drawn: Floats, statistic: robust.Location) -> dict[s
 def ranked(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield the rank of every complete model with the central 95 % of its ranks over resamples."""
     for base, every in _scored(groups, whole=False):
-        row, own = replace(base, family="rank", measure="mms"), []
+        row, own = replace(base, family="rank", measure="mms"), [g for g in every if g.incomplete is None]
         for group, items in zip(every, _items(every), strict=True):
-            if group.incomplete is None:
-                own.append(group)
-            else:
+            if group.incomplete is not None:
                 yield replace(row, model=group.model, n=items.height, status=group.incomplete)
-        values, _ = _table(_items(own))
+        frames = _items(own)
+        values, _ = _table(frames)
         drawn = robust.resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
         found = robust.rank_distribution(robust.location(values), drawn)
-        for place, group in enumerate(own):
-            value, low, high = (float(each[place]) for each in (found.observed, found.low, found.high))
-            n, first = measures.averages(group).items.height, 100 * found.share[place, 0]
-            note = f"first in {first:.0f} % of resamples"
-            yield replace(row, model=group.model, value=value, low=low, high=high, n=n, note=note)
+        ends = zip(found.observed.tolist(), found.low.tolist(), found.high.tolist(), found.share, strict=True)
+        for group, items, (value, low, high, share) in zip(own, frames, ends, strict=True):
+            note = f"first in {100 * share[0]:.0f} % of resamples"
+            yield replace(row, model=group.model, value=value, low=low, high=high, n=items.height, note=note)
 
 
 def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
@@ -212,9 +202,9 @@ def overlap(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
     kin = related(benchmark)
     for base, own in _scored(groups):
-        base = replace(base, family="analyst_overlap", measure="mms")
-        between = replace(base, a="models with an analyst of their family", b="models without")
-        within = replace(base, a="instances with an analyst of its family", b="instances without")
+        row = replace(base, family="analyst_overlap", measure="mms")
+        between = replace(row, a="models with an analyst of their family", b="models without")
+        within = replace(row, a="instances with an analyst of its family", b="instances without")
         for group, items in zip(own, _items(own), strict=True):
             shown = np.array([name in kin.get(group.model, ()) for name in items["item_id"]], dtype=np.bool_)
             yield _ranksum(replace(within, model=group.model), items["mms"].to_numpy(), shown)
@@ -324,36 +314,32 @@ def predictors(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     for base, every in _worlds(groups, whole=True):
         found = []
         for arms in measures.arms_of(every).values():
-            if not {NORMAL, ADVERSARIAL} <= arms.keys() or np.isnan(_grades([arms[NORMAL]])).any():
-                continue
-            both = measures.scored_twice(*(measures.averages(arms[name]) for name in (ADVERSARIAL, NORMAL)))
-            if (change := _mean(both["mms"] - both["normal"])) is not None:
-                found.append((arms[NORMAL], change, _both_pulls(benchmark, arms)[0].value))
-        if len(found) >= 2:
-            own, *columns = zip(*found, strict=True)
-            for name, column in zip(("adversarial_delta", "pull_crowd"), columns, strict=True):
-                if None not in column:
-                    row = replace(base, condition=NORMAL, family="predictor", a=name)
-                    yield from _predictors(_grades(own).T, np.array(column, np.float64), row)
+            if {NORMAL, ADVERSARIAL} <= arms.keys() and not np.isnan(_grades([arms[NORMAL]])).any():
+                both = measures.scored_twice(*(measures.averages(arms[k]) for k in (ADVERSARIAL, NORMAL)))
+                if (change := _mean(both["mms"] - both["normal"])) is not None:
+                    found.append((arms[NORMAL], change, _both_pulls(benchmark, arms)[0].value))
+        own, *columns = zip(*found, strict=True) if len(found) >= 2 else ((),)
+        for name, column in zip(("adversarial_delta", "pull_crowd"), columns, strict=False):
+            if None not in column:
+                row = replace(base, condition=NORMAL, family="predictor", a=name)
+                yield from _predictors(_grades(own).T, np.array(column, np.float64), row)
 
 
 def _predictors(grades: Floats, change: Floats, base: Comparison) -> Rows:
     changes = np.broadcast_to(change, grades.shape)
     found = ranks.spearman_rows(grades, changes)
     left = (np.delete([grades, changes], i, 2) for i in range(len(change)))
-    without = [ranks.spearman_rows(*both).rho for both in left]
+    without = np.stack([ranks.spearman_rows(*both).rho for both in left])
     base = replace(base, note="low and high: range when one model is left out")
     for place, name in enumerate(JUDGE_DIMENSIONS):
         row = replace(base, measure=name, n=int(found.n[place]), status=str(found.status[place]))
         if found.status[place] == OK:
-            p = exact.rank_p(grades[place], change)  # None of rounding alone
-            adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
-            ends = [float(rho[place]) for rho in without]
-            verdict = None if adjusted is None else "significant" if adjusted < ALPHA else "not_significant"
-            row = replace(
-                row, value=float(found.rho[place]), low=min(ends), high=max(ends), p=p, p_adjusted=adjusted,
-                verdict=verdict,
-            )  # fmt: skip
+            ends = [float(end(without[:, place])) for end in (np.min, np.max)]
+            row = replace(row, value=float(found.rho[place]), low=ends[0], high=ends[1])
+            if (p := exact.rank_p(grades[place], change)) is not None:  # None of rounding alone
+                adjusted = min(1.0, p * len(JUDGE_DIMENSIONS))
+                verdict = "significant" if adjusted < ALPHA else "not_significant"
+                row = replace(row, p=p, p_adjusted=adjusted, verdict=verdict)
         yield row
 
 
@@ -433,23 +419,17 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield where each model is on the map of the two pulls under an inverted consensus, and what moves it."""
     for base, arms in _models(groups, whole=False):
         row = replace(base, family="cognitive_map", measure="pull_crowd")
-        normal, lacks = (
-            arms[NORMAL],
-            (arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms),
-        )
-        known = measures.averages(normal)
+        normal, known = arms[NORMAL], measures.averages(arms[NORMAL])
         shares = {name: _mean(known.items[name]) for name in ("epistemic_cowardice", "self_revision_rate")}
         own = pull.habit({**shares, "coverage": known.scored / normal.asked if normal.asked else None})
+        lacks = (arms[name].incomplete for name in (NORMAL, ADVERSARIAL) if name in arms)
         if why := next(filter(None, lacks), None):
             yield replace(row, n=0, status=why)
         elif ADVERSARIAL in arms:
             crowd, arguments = _both_pulls(benchmark, arms)
-            row = replace(
-                row, a=pull.quadrant(crowd, arguments), note="statistic: pull_arguments", se=crowd.sem
-            )
-            status = crowd.status if crowd.value is None else OK
-            verdict = own or pull.character(crowd, arguments)
-            yield _with(row, crowd, statistic=arguments.value, verdict=verdict, status=status)
+            told = {"a": pull.quadrant(crowd, arguments), "verdict": own or pull.character(crowd, arguments)}
+            told |= {"statistic": arguments.value, "note": "statistic: pull_arguments", "se": crowd.sem}
+            yield _with(row, crowd, **told, status=crowd.status if crowd.value is None else OK)
         elif own is not None:  # some habits show without it
             yield replace(row, n=known.items.height, verdict=own, status=NO_STATISTIC)
 
@@ -460,33 +440,21 @@ def _both_pulls(benchmark: measures.Bound, arms: Mapping[str, Group]) -> tuple[E
 
 
 CONTRASTS: tuple[Contrast, ...] = (
-    Contrast(
-        "models_paired", paired, "holm", (*_OWN, "measure"), between_models=True, pairs=True, version="4",
-        words="Difference of MMS, or of a pull, between two models, instances resampled for both.",
-    ),
-    Contrast(
-        "analyst_overlap", overlap, "holm", (*_OWN, "measure", "a"), version="2",
-        words="Whether models score otherwise where they meet an analyst of their own family.",
-    ),
+    Contrast("models_paired", paired, "holm", (*_OWN, "measure"), between_models=True, pairs=True, version="4",
+             words="Difference of MMS, or of a pull, between two models, instances resampled for both."),
+    Contrast("analyst_overlap", overlap, "holm", (*_OWN, "measure", "a"), version="2",
+             words="Whether models score otherwise where they meet an analyst of their own family."),
     Contrast("rank", ranked, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
-    Contrast(
-        "cross_domain", rankings, None, paper="Tables S5, S6, S8", version="2",
-        words="Agreement of rankings by domain, without a domain, by average, and by MMS and MAS.",
-    ),
+    Contrast("cross_domain", rankings, None, paper="Tables S5, S6, S8", version="2",
+             words="Agreement of rankings by domain, without a domain, by average, and by MMS and MAS."),
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
     Contrast("ability_rho", ability_checks, None, words="Judged dimensions within and between abilities; other maps."),
-    Contrast(
-        "size_slope", size_slopes, "holm", _OWN, unit="models",
-        words="By how much a tenfold size raises a score within families, and evaluation more than control.",
-    ),
+    Contrast("size_slope", size_slopes, "holm", _OWN, unit="models",
+             words="By how much a tenfold size raises a score within families, and evaluation more than control."),
     Contrast("zero_change", ceiling, "holm", _OWN, unit="models", words="Whether T1 has a ceiling."),
     Contrast("nudge", nudges, "holm", _OWN, words="What the structured questions add to private revision."),
-    Contrast(
-        "cognitive_map", cognitive_map, None, version="4",
-        words="Pulls of statistic and arguments under an inverted consensus, named.",
-    ),
-    Contrast(
-        "predictor", predictors, None, (*_OWN, "a"), unit="models", version="2",
-        words="Which judged dimension goes with adversarial change.",
-    ),
+    Contrast("cognitive_map", cognitive_map, None, version="4",
+             words="Pulls of statistic and arguments under an inverted consensus, named."),
+    Contrast("predictor", predictors, None, (*_OWN, "a"), unit="models", version="2",
+             words="Which judged dimension goes with adversarial change."),
 )  # fmt: skip
