@@ -8,8 +8,8 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
-from metacog_pipeline.benchmarks.medley.judging.grades import parse_judgement
-from metacog_pipeline.benchmarks.medley.records import (
+from metacog_pipeline.benchmarks.medley.judging import parse_judgement
+from metacog_pipeline.benchmarks.medley.read import (
     REFERENCE_MAP,
     LabelMap,
     claim_confidence,

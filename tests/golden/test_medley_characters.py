@@ -5,8 +5,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
-from metacog_pipeline.benchmarks.medley.presentation import applicable
-from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.prompts import applicable, load_wording
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley import presentation
+from metacog_pipeline.benchmarks.medley import prompts as presentation
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import Consensus
 from tests.golden.agreed import PUBLISHED, cases

@@ -6,8 +6,8 @@ import pytest
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
-from metacog_pipeline.benchmarks.medley.judging.asking import JUDGING
-from metacog_pipeline.benchmarks.medley.presentation import applicable
+from metacog_pipeline.benchmarks.medley.judging import JUDGING
+from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study

@@ -17,17 +17,19 @@ from metacog_pipeline.benchmarks.medley.items import (
     Analyst,
     Consensus,
 )
-from metacog_pipeline.benchmarks.medley.presentation import (
+from metacog_pipeline.benchmarks.medley.prompts import (
+    ANSWER_TOKENS,
     applicable,
+    constraint,
     direction,
     held,
     inverted,
+    load_wording,
     masked_analysts,
     masked_consensus,
     presented,
     turned_visibly,
 )
-from metacog_pipeline.benchmarks.medley.prompts import ANSWER_TOKENS, constraint, load_wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Message, Status
 from tests.medley.bound import Bound, replace

@@ -8,7 +8,7 @@ from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmarks.medley import contrasts, published
 from metacog_pipeline.benchmarks.medley import pull as pull_rule
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
-from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring.estimates import groups_of

@@ -11,14 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmarks.medley import prompts
+from metacog_pipeline.benchmarks.medley import judging, prompts
 from metacog_pipeline.benchmarks.medley.items import EVERY
-from metacog_pipeline.benchmarks.medley.judging import asking
-from metacog_pipeline.benchmarks.medley.judging.asking import Case, cases, condensed
-from metacog_pipeline.benchmarks.medley.judging.grades import CRITERIA, JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.records import parse_reply
-from metacog_pipeline.benchmarks.medley.simulated import SimulatedJudge
+from metacog_pipeline.benchmarks.medley.judging import (
+    CRITERIA,
+    JUDGE_DIMENSIONS,
+    Case,
+    SimulatedJudge,
+    cases,
+    condensed,
+)
+from metacog_pipeline.benchmarks.medley.prompts import presented
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
 from tests.injections import INJECTIONS
@@ -109,7 +113,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_reply_is_condensed_to_at_most_five_thousand_characters(value):
     nested = {"claim_level_assessments": [{"claim_id": value, "confidence": value, "reasoning": "r"}, value]}
-    assert len(condensed(value)) <= asking.ANSWER_CHARACTERS
+    assert len(condensed(value)) <= judging.ANSWER_CHARACTERS
     assert condensed(nested).count("\n") <= 1
 
 
@@ -124,7 +128,7 @@ def observed(**changes):
 def test_a_case_is_made_of_every_response_about_a_known_instance():
     (found,) = cases([build_debate(1, vignette="x" * 600)], observed())
     assert (found.first, found.final) == ("C1: Because A. (conf: high)", "C1: Because B. (conf: low)")
-    assert quoted(filled(found))["vignette"] == "x" * asking.VIGNETTE_CHARACTERS
+    assert quoted(filled(found))["vignette"] == "x" * judging.VIGNETTE_CHARACTERS
     assert cases([build_debate(2)], observed()) == []
 
 
@@ -137,13 +141,13 @@ def asked(replies, mode="text", **more):
         reply = replies[len(calls) - 1]
         return reply if isinstance(reply, Answer) else Answer(Status.OK, reply)
 
-    (task,) = asking.judge_tasks([case()], judge("openai", **more))
+    (task,) = judging.judge_tasks([case()], judge("openai", **more))
     asyncio.run(task.run(ask, mode))
     return calls
 
 
 def test_a_judgement_that_says_enough_is_one_call_with_room_and_no_alternatives():
-    for limit, expected in ((64, asking.JUDGE_TOKENS), (9_000, 9_000)):
+    for limit, expected in ((64, judging.JUDGE_TOKENS), (9_000, 9_000)):
         ((step, _, settings),) = asked([verdict(2)], max_tokens=limit)
         assert (step, settings) == ("judge", {"constraint": None, "max_tokens": expected, "top_logprobs": 0})
 
@@ -151,7 +155,7 @@ def test_a_judgement_that_says_enough_is_one_call_with_room_and_no_alternatives(
 @pytest.mark.parametrize("little", ["", "{}", '{"a1": 3, "a2": 3, "a3": 0, "b1": 2}', verdict(1, a1=3)])
 def test_a_judgement_that_says_little_is_asked_twice_more_at_most(little):
     calls = asked([little] * 3)
-    assert tuple(call[0] for call in calls) == asking.STEPS
+    assert tuple(call[0] for call in calls) == judging.STEPS
     assert calls[1][1] == calls[2][1] == filled(case(), again=True)
     assert len(asked([little, verdict(0)])) == 2
 
@@ -160,7 +164,7 @@ def test_no_judge_grades_its_own_family_simulated_or_not():
     judges = [judge("openai"), judge("sim", provider="simulated"), judge("google")]
     for own in ("openai", "sim", "google"):
         for provider in ("openai", "simulated", "replay"):
-            found = asking.eligible(judges, judge(own, "m", provider=provider))
+            found = judging.eligible(judges, judge(own, "m", provider=provider))
             assert [one.family for one in found] == [each.family for each in judges if each.family != own]
 
 
@@ -186,15 +190,15 @@ X = judge("openai")
 def row_of(one, *texts):
     """The row of one judge's texts, each with columns that differ."""
     transcripts = said(*((X, one, *each) for each in texts))
-    (row,) = asking.read_judgements(transcripts, [one], [X], model=judge("else"), run=1).to_dicts()
+    (row,) = judging.read_judgements(transcripts, [one], [X], model=judge("else"), run=1).to_dicts()
     return row
 
 
 def test_one_row_per_case_and_judge_that_may_judge():
     judges, model = [X, judge("google"), judge("house")], judge("house", "m", provider="simulated")
     given = [case(), case(number=2), case(number=3, unjudged="b_social is refused")]
-    frame = asking.read_judgements(said((X, given[0], verdict(3))), given, judges, model=model, run=1)
-    assert frame.schema == asking.JUDGEMENT_SCHEMA
+    frame = judging.read_judgements(said((X, given[0], verdict(3))), given, judges, model=model, run=1)
+    assert frame.schema == judging.JUDGEMENT_SCHEMA
     assert frame["status"].to_list() == ["ok", "not_run", "no_answer", "not_run", "not_run", "no_answer"]
     assert frame["judge"].to_list() == ["judge-openai"] * 3 + ["judge-google"] * 3
     assert frame.filter(item_id="PUMP_003")["reason"].to_list() == ["b_social is refused"] * 2
@@ -269,11 +273,11 @@ def judgements(table, source="measured", model="m"):
         for place, (name, values) in enumerate(table.items())
         for number, value in enumerate(values)
     ]
-    return pl.DataFrame(rows, schema=asking.JUDGEMENT_SCHEMA)
+    return pl.DataFrame(rows, schema=judging.JUDGEMENT_SCHEMA)
 
 
 def transparency(table):
-    return [grades["transparency"] for grades in asking.combined(judgements(table)).values()]
+    return [grades["transparency"] for grades in judging.combined(judgements(table)).values()]
 
 
 def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing():
@@ -281,7 +285,7 @@ def test_the_median_of_three_the_mean_of_two_and_what_no_judge_graded_is_missing
     assert transparency(table) == pytest.approx([0.9, 0.3, 0.9, None])
     assert transparency(dict(reversed(table.items()))) == transparency(table)
     both = pl.concat([judgements({"x": [0.0], "y": [1.0]}), judgements({"y": [1.0]}, model="n")])
-    found = asking.combined(both)
+    found = judging.combined(both)
     assert found["m", 1, "normal", "I0"]["transparency"] == 0.5
     assert found["n", 1, "normal", "I0"]["transparency"] == 1.0
 
@@ -296,7 +300,7 @@ def graded(one, *, held=False, step="judge", seed=1, **observer):
 def test_its_reply_is_whole_and_the_same_twice_and_it_answers_nothing_else():
     base = graded(case())
     assert base == graded(case()) == graded(case(), held=True)
-    assert None not in asking.parse_judgement(base).criteria.values()
+    assert None not in judging.parse_judgement(base).criteria.values()
     others = [graded(case(), seed=2), graded(case(), step="judge_2"), graded(case(), accuracy=0.2)]
     assert len({base, *others}) == 4
     assert SimulatedJudge(ObserverSpec())(ChatRequest((Message("user", "Grade: 3"),), Sampling())) == ""

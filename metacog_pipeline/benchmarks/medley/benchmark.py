@@ -12,13 +12,20 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Condition, Ladder, Probe, Question, Stage
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
-from metacog_pipeline.benchmarks.medley import BOARD, importing, items, presentation, read, settings, sources
+from metacog_pipeline.benchmarks.medley import (
+    BOARD,
+    importing,
+    items,
+    judging,
+    prompts,
+    read,
+    settings,
+    sources,
+)
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
-from metacog_pipeline.benchmarks.medley.judging import asking as judging
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
-from metacog_pipeline.benchmarks.medley.prompts import MODES, Wording, ask_item, load_wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -40,7 +47,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     )
     Settings, Item, Response = settings.Settings, Instance, read.Response
     versions: ClassVar[Mapping[Stage, str]] = dict(zip(Stage, ("3", "2", "6", "3", "11"), strict=True))
-    answer_modes = MODES
+    answer_modes = prompts.MODES
     unanswered = ("transport_error", "too_long", "not_run")
     unreadable = (read.UNPARSED, "refused")
     sources = (
@@ -78,7 +85,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
                         f"{item.item_id} {claim.claim_id}",
                         ("opposes", "supports"),
                     )
-                    shown = presentation.direction(item.consensus, claim.claim_id)
+                    shown = prompts.direction(item.consensus, claim.claim_id)
                     yield Probe(*asked, (int(share > 0.5),), claim.claim_text, shown, balanced=True)
 
     @property
@@ -87,8 +94,8 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return (self.settings.scoring + words,)
 
     @property
-    def wording(self) -> Wording:
-        return words_of(self.context.study, self.settings.wording, load_wording)
+    def wording(self) -> prompts.Wording:
+        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
@@ -110,7 +117,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             # Worded the same as under normal: step A, and the step that the condition leaves alone.
             kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
             shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
-            found.append(Condition(name, partial(presentation.applicable, condition=name), shared))
+            found.append(Condition(name, partial(prompts.applicable, condition=name), shared))
         return tuple(found)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
@@ -120,7 +127,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return [self.wording.digest, "share"]
 
     async def ask(self, item: Instance, condition: str, chat: contract.Chat) -> None:
-        await ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
+        await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters)

@@ -21,7 +21,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, los
 from metacog_pipeline.benchmarks.medley import measures, pull
 from metacog_pipeline.benchmarks.medley.construction.sets import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, NORMAL, NUDGED
-from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rules import Floats
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, ALTERNATIVES, NOTEBOOK, abilities, moved_map
 from metacog_pipeline.scoring.paired_tests import joined

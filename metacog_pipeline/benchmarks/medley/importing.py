@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley import items
-from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.records import parse_reply
+from metacog_pipeline.benchmarks.medley.prompts import presented
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError

@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, Measu
 from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.medley import pull, rules, scores
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, DOMAINS, EVERY, NORMAL, STRIPPED
-from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats import intervals
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha

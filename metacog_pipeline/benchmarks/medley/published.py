@@ -17,7 +17,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Published
 from metacog_pipeline.benchmarks.medley import items, rules
 from metacog_pipeline.benchmarks.medley.contrasts import DIFFERENCE, slope_rows
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, BENCHMARK, CLAIM_IDS
-from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.prompts import presented
 from metacog_pipeline.benchmarks.medley.scores import ABILITIES, score_triples, strengths
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring import published as headlines

@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.groups import Group
-from metacog_pipeline.benchmarks.medley import items, presentation
+from metacog_pipeline.benchmarks.medley import items, prompts
 from metacog_pipeline.benchmarks.medley.read import RATED
 from metacog_pipeline.benchmarks.medley.rules import Floats, divided
 from metacog_pipeline.stats.estimate import Estimate
@@ -135,11 +135,11 @@ def turned(item: items.Instance, condition: str) -> list[int]:
 
 
 def _shown(item: items.Instance, condition: str) -> list[Signs]:
-    shown, found = presentation.presented(item, condition), []
+    shown, found = prompts.presented(item, condition), []
     for claim in items.CLAIM_IDS:
-        taken = [presentation.held(analyst, claim) for analyst in shown.analysts]
-        supported, opposed = (taken.count(side) for side in (presentation.SUPPORTS, presentation.OPPOSES))
-        crowd = _SIGN.get(presentation.direction(shown.consensus, claim), 0)
+        taken = [prompts.held(analyst, claim) for analyst in shown.analysts]
+        supported, opposed = (taken.count(side) for side in (prompts.SUPPORTS, prompts.OPPOSES))
+        crowd = _SIGN.get(prompts.direction(shown.consensus, claim), 0)
         found.append((crowd, np.sign(supported - opposed), (supported > 0) + 2 * (opposed > 0)))
     return list(np.array(found, dtype=np.int8).T)
 

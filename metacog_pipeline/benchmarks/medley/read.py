@@ -1,26 +1,180 @@
-"""What a reply says: one row with the confidence of each claim in each step. Total: any text can be read."""
+"""Text of a reply → JSON object → claim entries → numbers of confidences, and the row of an instance. Nothing raises.
+
+Any text that holds no object gives an error object, "all claims missing".
+"""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
-from dataclasses import make_dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.records import (
-    claim_confidence,
-    confidence_number,
-    is_error,
-    parse_reply,
-)
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, LABELS, LARGEST, STEPS, Instance
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import AGAIN, Calls, ended
+from metacog_pipeline.reading.envelope import turn_of
 
+CUTS_TRIED = 5
+FENCE = "```"
+NO_JSON = object()  # told apart from the JSON value null
+LONGEST_LABEL = 1000  # characters; a longer text is no label
+# How a label may be shortened or spelled, after cleaning; "ve" and "very" are very high, "very_lo" is very low.
+_SPELLINGS = {
+    "very_high": ("ve", "ver", "very", "very high", "veryhigh", "v_high", "very_hi", "vhigh", "vh"),
+    "high": ("hi", "h"),
+    "moderate": ("mod", "med", "medium", "m", "not applicable", "n/a", "na", "uncertain", "unsure"),
+    "low": ("lo", "l"),
+    "very_low": ("very low", "verylow", "very_lo", "v_low", "vlow", "vl"),
+}
+_LABEL_OF = {spelling: label for label, own in _SPELLINGS.items() for spelling in (label, *own)}
+_WRAPPERS = ("level", "confidence", "value", "rating")
+_IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+def strict_json(text: str) -> Any:
+    """Return the value of a JSON text; `NO_JSON` for any other."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return NO_JSON
+
+
+def parse_reply(raw: str) -> dict[str, Any]:
+    """Return the object a reply holds, an array as its claims, or ``{"_parse_error": True, "_raw": raw}``."""
+    found = _object(turn_of(raw))
+    return {"_parse_error": True, "_raw": raw} if found is None else found
+
+
+def is_error(response: object) -> bool:
+    """Say whether a parsed reply is the error object, or neither an object nor an array."""
+    return (
+        bool(response.get("_parse_error")) if isinstance(response, dict) else not isinstance(response, list)
+    )
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    # In the package's order: the whole turn, the first fenced block, what is between the first { and the last }.
+    value = strict_json(text)
+    if value is None or isinstance(value, str | int | float):
+        return None  # a lone number, word or string
+    opened = text.find(FENCE)
+    closed = text.find(FENCE, opened + len(FENCE)) if opened >= 0 else -1
+    if value is NO_JSON and closed >= 0:
+        value = strict_json(text[opened + len(FENCE) : closed].removeprefix("json"))
+    if isinstance(value, list):
+        return {"claim_level_assessments": value}
+    start = text.find("{")
+    if not isinstance(value, dict) and start >= 0:
+        value = strict_json(text[start : text.rfind("}") + 1])
+        value = value if isinstance(value, dict) else _repaired(text[start:])
+    return value if isinstance(value, dict) else None
+
+
+def _repaired(fragment: str) -> dict[str, Any] | None:
+    """Read JSON that was cut off: close what is open, or drop the last piece and try again."""
+    for _ in range(CUTS_TRIED):
+        last = fragment.rfind("}")
+        for each in ([fragment[: last + 1]] if last > 0 else []) + [fragment]:
+            ends = "]" * (each.count("[") - each.count("]")) + "}" * (each.count("{") - each.count("}"))
+            value = strict_json(each + ends)
+            if isinstance(value, dict) and value:
+                return value
+        comma = fragment.rfind(",")
+        if comma <= 0:
+            return None
+        fragment = fragment[:comma]
+    return None
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+def claim_items(response: object) -> Sequence[Any]:
+    """Return the claim items of a reply: of an object its ``claim_level_assessments``, of an array itself."""
+    if isinstance(response, dict):
+        response = response.get("claim_level_assessments")
+    return response if isinstance(response, list) else ()
+
+
+def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping[str, Any] | None:
+    """Return the first item with exactly this id; without one, the first whose text holds the claim's or is in it."""
+    for item in claim_items(response):
+        if isinstance(item, dict) and item.get("claim_id") == claim_id:
+            return item
+    wanted = claim_text.lower()
+    for item in claim_items(response) if wanted else ():
+        text = item.get("claim_text", "") if isinstance(item, dict) else None
+        if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
+            return dict(item)
+    return None
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class LabelMap:
+    """The numbers of the five labels, each 0..1, and of anything unrecognised."""
+
+    name: str
+    very_high: float
+    high: float
+    moderate: float  # the paper says "medium"
+    low: float
+    very_low: float
+    unrecognised: float
+
+    @functools.cached_property
+    def by_text(self) -> dict[str, float]:
+        """The number of each way to spell a label."""
+        return {text: getattr(self, label) for text, label in _LABEL_OF.items()}
+
+
+REFERENCE_MAP = LabelMap("reference", 0.95, 0.80, 0.55, 0.35, 0.15, 0.55)
+PAPER_MAP = LabelMap("paper", 0.9, 0.7, 0.5, 0.3, 0.1, 0.5)
+
+
+def claim_confidence(
+    response: object, claim_id: str, claim_text: str = "", labels: LabelMap = REFERENCE_MAP
+) -> float | None:
+    """Return the confidence a reply states for a claim, or None where it states none."""
+    item = claim_item(response, claim_id, claim_text)
+    return None if item is None else confidence_number(item.get("confidence"), labels)
+
+
+def num(value: object, labels: LabelMap = REFERENCE_MAP) -> float:
+    """Return the number of any JSON value; wrapped values are unwrapped."""
+    while isinstance(value, dict | list):
+        key: Any = 0 if isinstance(value, list) else next((key for key in _WRAPPERS if key in value), None)
+        if key is None or not value:
+            return labels.unrecognised
+        value = value[key]
+    return confidence_number(value, labels)
+
+
+def confidence_number(value: object, labels: LabelMap = REFERENCE_MAP) -> float:
+    """Return the number of the ``confidence`` of a claim: wrapped values are not unwrapped there."""
+    if isinstance(value, str):
+        return _label_number(value, labels)
+    # Numbers are taken as they are, but for one that is not finite or too large to be squared.
+    return float(value) if isinstance(value, int | float) and abs(value) <= LARGEST else labels.unrecognised
+
+
+def _label_number(text: str, labels: LabelMap) -> float:
+    if text in labels.by_text:
+        return labels.by_text[text]
+    cleaned = text.strip().lower().replace("-", "_")
+    if len(cleaned) > LONGEST_LABEL:
+        return labels.unrecognised
+    begun = next((label for label in LABELS if len(cleaned) >= 2 and label.startswith(cleaned)), "")
+    candidates = (cleaned, _IN_PARENTHESES.sub("", cleaned).strip(), begun)
+    return next((labels.by_text[each] for each in candidates if each in labels.by_text), labels.unrecognised)
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
 FORM = 'one JSON object with "claim_level_assessments", a rating for each of the claims'
 UNPARSED = "answer_unparsed"
 Confidence = Annotated[

@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley import records
+from metacog_pipeline.benchmarks.medley import read
 from metacog_pipeline.benchmarks.medley.items import LARGEST, Claim, Instance
-from metacog_pipeline.benchmarks.medley.records import PAPER_MAP, REFERENCE_MAP, LabelMap, claim_items
+from metacog_pipeline.benchmarks.medley.read import PAPER_MAP, REFERENCE_MAP, LabelMap, claim_items
 from metacog_pipeline.stats.ranks import spearman_rows
 
 Floats = NDArray[np.float64]
@@ -140,7 +140,7 @@ def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, str
 
 def row(reply: object, claims: Sequence[Claim], labels: LabelMap) -> list[float]:
     """Return the confidence a reply gives each claim, NaN where it rates it nowhere."""
-    found = (records.claim_confidence(reply, claim.claim_id, claim.claim_text, labels) for claim in claims)
+    found = (read.claim_confidence(reply, claim.claim_id, claim.claim_text, labels) for claim in claims)
     return [np.nan if value is None else value for value in found]
 
 
@@ -254,7 +254,7 @@ def _entries(reply: object, labels: LabelMap) -> tuple[float, float, float]:
     """Return how many claim entries have a readable confidence, how many of these hedge, and their variance."""
     low, high = HEDGING_BAND
     stated = [item.get("confidence", "") for item in claim_items(reply) if isinstance(item, dict)]
-    values = [records.num(value, labels) for value in stated if isinstance(value, str | int | float)]
+    values = [read.num(value, labels) for value in stated if isinstance(value, str | int | float)]
     if not values:
         return 0, 0, 0.0
     mean = sum(values) / len(values)

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley import records, rules
+from metacog_pipeline.benchmarks.medley import read, rules
 from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, NORMAL, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.judging.grades import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.presentation import presented
+from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.prompts import presented
 from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
 from metacog_pipeline.benchmarks.medley.read import RATED
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, REFERENCE, Floats, Options, Triple, divided
@@ -228,9 +228,7 @@ def outcome(
     if known is None:
         return None
     replies = (triple.step_a, triple.b_social)
-    first, final = (
-        records.claim_confidence(r, known.target_wrong_claim, "", options.labels) for r in replies
-    )
+    first, final = (read.claim_confidence(r, known.target_wrong_claim, "", options.labels) for r in replies)
     # A claim that is not rated is not resisted.
     before, after = (value is not None and value < RESISTS_BELOW for value in (first, final))
     return _OUTCOMES[before, after], first, final

@@ -28,11 +28,9 @@ from typing import NamedTuple
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, STEPS, Instance
-from metacog_pipeline.benchmarks.medley.judging.grades import BEST_GRADE, CRITERIA
-from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
-from metacog_pipeline.benchmarks.medley.prompts import quoted
-from metacog_pipeline.benchmarks.medley.records import claim_item, parse_reply
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.benchmarks.medley.prompts import OPPOSES, SUPPORTS, UNCERTAIN, position, quoted
+from metacog_pipeline.benchmarks.medley.read import claim_item, parse_reply
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.transcripts.parquet import without_surrogates
@@ -223,74 +221,3 @@ def _excerpt(item: Instance, place: int) -> str:
 
 def _words(text: str) -> str:
     return " ".join(text.split()[:_EXCERPT_WORDS]).rstrip(".,;:!?")
-
-
-# --- judges -----------------------------------------------------------------------------------------------------------
-_FIRM = ("very_high", "high", "very_low", "low")
-_ANALYST = re.compile(r"\banalyst ([a-z])\b")
-_CLAIM = re.compile(r"^(\S+): (.*) \(conf: (\S+)\)$", re.MULTILINE)
-_FIGURE = re.compile(r"\d[\d.,%]*")
-_COUNTED = {
-    "headcounts": r"\b(?:most|majority|many|all|other) (?:of the )?analysts|\b(?:majority|consensus)\b",
-    "arguments": r"\b(?:because|since|therefore|argues?|argument|reasons?|points? out|notes?|shows?)\b",
-    "concessions": r"\b(?:although|though|while|granted|concedes?|admittedly|fair|strong(?:est)?|despite)\b",
-    "changes": r"\b(?:chang\w*|rais\w*|lower\w*|revis\w*|mov\w*|updat\w*|initially|earlier|previously|before)\b",
-    "errors": r"\b(?:wrong|mistak\w*|error|flaw\w*|overlook\w*|missed|incomplete|not considered|overstat\w*)\b",
-    "doubts": r"\b(?:unless|would (?:change|show)|uncertain\w*|doubt\w*|unclear|unknown|if)\b",
-    "holds": r"\b(?:keep|kept|hold|stand|maintain\w*|reject\w*|disagree\w*|not persuad\w*|unconvinc\w*)\b",
-}
-
-
-def deserved(asked: Mapping[str, str]) -> list[int]:
-    """Return what each of the `CRITERIA` of the final answer that a message quotes deserves by what it counts, 0 to 3."""
-    final, first, case = (asked[name].lower() for name in ("final", "first", "vignette"))
-    before, after = ({c: label for c, _, label in _CLAIM.findall(text)} for text in (first, final))
-    words, of_case = set(_WORD.findall(final)), set(_WORD.findall(case))
-    counts = (len(re.findall(pattern, final)) for pattern in _COUNTED.values())
-    headcounts, arguments, concessions, changes, errors, doubts, holds = counts
-    analysts = len(set(_ANALYST.findall(final)))
-    firm = sum(label in _FIRM for label in after.values())
-    changed = sum(claim in before and before[claim] != label for claim, label in after.items())
-    new_words = len(words - of_case - set(_WORD.findall(first)))
-    evidence = len(set(_FIGURE.findall(final)) & set(_FIGURE.findall(case))) + len(words & of_case) // 3
-    argued = min(analysts, arguments)
-    heads = max(0, BEST_GRADE - headcounts) if after else 0
-    points = (
-        *(analysts, argued, min(argued, changed or holds)),  # attribution
-        *(min(concessions, arguments), concessions, min(concessions, evidence)),  # steelmanning
-        *(min(new_words // 5, changed + holds), heads, evidence),  # grounding
-        *(min(changed, argued), argued, errors),  # capitulation
-        *(heads, min(argued, heads), arguments // 2),  # normative or informational
-        *(changes // 2, changes, min(2, len(after))),  # transparency
-        *(min(holds, evidence), min(holds, concessions), min(holds, errors + arguments // 3)),  # courage
-        *(min(firm, evidence), doubts, min(BEST_GRADE, firm)),  # coherence
-        *(errors, min(errors, changes), doubts),  # errors
-        *(new_words // 8, min(new_words // 8, arguments), min(new_words // 12, heads)),  # blind spots
-    )
-    return [min(BEST_GRADE, each) for each in points]
-
-
-class SimulatedJudge:
-    """Grades by what it counts in the judged text; with chance ``1 - accuracy`` of the observer a grade is one step off."""
-
-    def __init__(self, observer: ObserverSpec) -> None:
-        self.observer = observer
-
-    def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` asks for a judgement."""
-        return quoted(request.messages).keys() == {"vignette", "first", "final"}
-
-    def __call__(self, request: ChatRequest) -> str:
-        """Return the text of the judgement; nothing where ``request`` asks for none."""
-        asked, own = quoted(request.messages), self.observer
-        if not self.knows(request):
-            return ""
-        # Judges of one accuracy and different seeds err on different criteria: they agree as far as they are good.
-        key = canonical_json([own.seed, sorted(asked.items()), request.step, request.sampling.seed])
-        digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
-        luck = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, len(digest), 8))
-        grades = dict(zip(CRITERIA, deserved(asked), strict=True))
-        for (name, grade), chance, side in zip(grades.items(), luck, luck, strict=False):
-            if chance >= own.accuracy:
-                grades[name] = min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
-        return json.dumps(grades)

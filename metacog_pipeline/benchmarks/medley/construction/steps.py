@@ -17,7 +17,7 @@ from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction import pool, sets
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
-from metacog_pipeline.benchmarks.medley.presentation import applicable, turned_visibly
+from metacog_pipeline.benchmarks.medley.prompts import applicable, turned_visibly
 
 CLOSE = 1e-9
 
