@@ -8,9 +8,9 @@ A model answers a case alone (step A), reviews its own answer (B-private), and t
 (B-social); what it changed, why, and whom it cites is measured. Two scorings are kept apart everywhere: ``reference`` (what
 the package computes) and ``paper`` (what the paper writes).
 
-``benchmark`` is the class. ``items``, ``construction``: instances; ``presentation``, ``prompts``: what is asked; ``read``:
-replies; ``rules``, ``scores``: from replies to MMS; ``judging``; ``pull``: social influence; ``measures``, ``contrasts``:
-models; ``report``, ``published``: the paper; ``simulated``: respondents.
+``benchmark`` is the class. ``items``, ``construction``: instances; ``prompts``: what is asked; ``read``: replies;
+``rules``, ``scores``: from replies to MMS; ``judging``; ``pull``: social influence; ``measures``, ``contrasts``: models;
+``report``, ``published``: the paper; ``simulated``: respondents.
 """
 
 from __future__ import annotations

@@ -427,9 +427,9 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             yield replace(row, n=0, status=why)
         elif ADVERSARIAL in arms:
             crowd, arguments = _both_pulls(benchmark, arms)
-            told = {"a": pull.quadrant(crowd, arguments), "verdict": own or pull.character(crowd, arguments)}
-            told |= {"statistic": arguments.value, "note": "statistic: pull_arguments", "se": crowd.sem}
-            yield _with(row, crowd, **told, status=crowd.status if crowd.value is None else OK)
+            told: dict[str, Any] = {"statistic": arguments.value, "note": "statistic: pull_arguments"}
+            told |= {"a": pull.quadrant(crowd, arguments), "verdict": own or pull.character(crowd, arguments)}
+            yield _with(row, crowd, **told, se=crowd.sem, status=crowd.status if crowd.value is None else OK)
         elif own is not None:  # some habits show without it
             yield replace(row, n=known.items.height, verdict=own, status=NO_STATISTIC)
 

@@ -30,8 +30,13 @@ from metacog_pipeline.reading.calls import ended
 from metacog_pipeline.reading.envelope import turn_of
 from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
+STEPS = ("judge", "judge_2", "judge_3")
 FEWEST_TELLING = 5  # grades that differ from 1; with fewer, the judge is asked again
 MINIMAL_GRADE, BEST_GRADE = 1, 3
+JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
+VIGNETTE_CHARACTERS, ANSWER_CHARACTERS = 500, 5_000
+LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
+_KEY = ("model", "run", "condition", "item_id")
 # Letter of a criterion -> dimension; three criteria each, a1 … b3.
 DIMENSION_OF = {
     "a": "attribution_depth",
@@ -51,24 +56,11 @@ CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1
 
 # --- words ------------------------------------------------------------------------------------------------------------
 @functools.cache  # the shipped file does not change under a running process
-def _shipped() -> tuple[Mapping[str, Any], Mapping[str, str]]:
+def judge_words() -> tuple[Wording, str]:
+    """Return what a judge is sent, a wording of the steps ``judge`` and ``again``, and the SHA-256 over all texts."""
     data = read_toml(shipped("data", "medley", "judge.toml"))
-    return data, {
-        f"{own['key']}{n}": text for own in data["dimensions"] for n, text in enumerate(own["criteria"], 1)
-    }
-
-
-@functools.cache
-def judge_digest() -> str:
-    """Return the SHA-256 over all texts: equal digests mean equal words."""
-    data, criteria = _shipped()
-    return sha256_hex(canonical_json([data["system"], data["text"], data["again"], criteria]))
-
-
-@functools.cache
-def judge_wording() -> Wording:
-    """Return the words of a judge, with rubric and form, as a wording of two steps: ``judge`` and ``again``."""
-    data, criteria = _shipped()
+    criteria = {f"{d['key']}{n}": text for d in data["dimensions"] for n, text in enumerate(d["criteria"], 1)}
+    digest = sha256_hex(canonical_json([data["system"], data["text"], data["again"], criteria]))
     rubric, form = [], []
     for letter, dimension in DIMENSION_OF.items():
         keys = [f"{letter}{n}" for n in (1, 2, 3)]
@@ -76,7 +68,7 @@ def judge_wording() -> Wording:
         form.append(", ".join(f'"{key}": <0-3>' for key in keys))
     fixed = {"rubric": "\n\n".join(rubric), "form": "{" + ",\n ".join(form) + "}"}
     text = PLACE.sub(lambda place: fixed.get(place[1], place[0]), data["text"])
-    return Wording("judge", {"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"])
+    return Wording("judge", {"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"]), digest
 
 
 # --- reply ------------------------------------------------------------------------------------------------------------
@@ -100,8 +92,7 @@ class Grades:
 
 def parse_judgement(raw: str, *, reference: bool = False) -> Grades:
     """Return the grades in a judge's reply: only the whole numbers 0 to 3 are grades. Never raises."""
-    # With ``reference`` as the authors' package reads: a number from 0 to 3 is rounded half to even, anything else is
-    # 1.
+    # With ``reference`` as the authors' package: a number from 0 to 3 is rounded half to even, anything else is 1.
     text = raw.strip() if reference else turn_of(raw)
     if text.startswith(FENCE):
         text = "\n".join(line for line in text.split("\n") if not line.startswith(FENCE))
@@ -111,7 +102,7 @@ def parse_judgement(raw: str, *, reference: bool = False) -> Grades:
         value = strict_json(text[start : text.rfind("}") + 1]) if start >= 0 else None
     given = value if isinstance(value, dict) else {}
     criteria = {name: _grade(given.get(name), reference) for name in CRITERIA}
-    dimensions: dict[str, float | None] = {}
+    dimensions = {}
     for letter, dimension in DIMENSION_OF.items():
         grades = [grade for number in "123" if (grade := criteria[letter + number]) is not None]
         dimensions[dimension] = sum(grades) / len(grades) / BEST_GRADE if grades else None
@@ -124,15 +115,6 @@ def _grade(value: object, reference: bool) -> int | None:
     if reference:
         return round(value) if 0 <= value <= BEST_GRADE else MINIMAL_GRADE
     return int(value) if not isinstance(value, bool) and value in range(BEST_GRADE + 1) else None
-
-
-# --- asking -------------------------------------------------------------------------------------------------------------
-STEPS = ("judge", "judge_2", "judge_3")
-JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
-VIGNETTE_CHARACTERS = 500
-ANSWER_CHARACTERS = 5_000
-LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
-_KEY = ("model", "run", "condition", "item_id")
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
@@ -151,12 +133,12 @@ class Case:
         """Return the messages that ask for a judgement; ``again`` after a reply with few grades."""
         vignette = self.item.vignette[:VIGNETTE_CHARACTERS]
         quoted = {"vignette": vignette, "first": self.first, "final": self.final}
-        return judge_wording().messages("again" if again else "judge", self.item, quoted)
+        return judge_words()[0].messages("again" if again else "judge", self.item, quoted)
 
     @property
     def digest(self) -> str:
         """SHA-256 of everything a judge is sent."""
-        return sha256_hex(canonical_json([judge_digest(), self.messages()[-1].content]))
+        return sha256_hex(canonical_json([judge_words()[1], self.messages()[-1].content]))
 
 
 def cases(instances: Sequence[Instance], responses: pl.DataFrame) -> list[Case]:
@@ -240,7 +222,8 @@ def read_judgements(
     transcripts: pl.DataFrame, given: Sequence[Case], judges: Sequence[ModelSpec], *, model: ModelSpec, run: int
 ) -> pl.DataFrame:  # fmt: skip
     """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too."""
-    rows, calls = [], dict[tuple[str, str, str, str], dict[str, Kept]]()
+    rows, calls = [], dict[tuple[str, ...], dict[str, Kept]]()
+    summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
     for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
         key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
         calls.setdefault(key, {})[call["step"]] = call
@@ -251,41 +234,37 @@ def read_judgements(
             kept = calls.get((judge.name, case.item.item_id, case.condition, digest), {})
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
-            summed = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-            row = {
-                **{"benchmark": BENCHMARK, "dataset": case.item.dataset, "domain": case.item.domain},
-                **{"condition": case.condition, "model": model.name, "run": run},
-                **{"judge": judge.name, "judge_family": judge.family, "judge_place": place},
-                **{"item_id": case.item.item_id, "position": case.item.position, "reading": "strict"},
-                **_graded(case, last),
-                **{name: total(list(kept.values()), name) for name in summed},
-                **{name: last[name] if last else None for name in ("mode", "step", "answer_id")},
-                "source": "simulated" if "simulated" in sources else case.source,
+            row = {name: getattr(case.item, name) for name in ("dataset", "domain", "item_id", "position")}
+            row |= {"benchmark": BENCHMARK, "condition": case.condition, "model": model.name, "run": run}
+            row |= {
+                "judge": judge.name,
+                "judge_family": judge.family,
+                "judge_place": place,
+                "reading": "strict",
             }
-            rows.append(row)
+            row |= _graded(case, last) | {name: total(list(kept.values()), name) for name in summed}
+            row |= {name: last[name] if last else None for name in ("mode", "step", "answer_id")}
+            rows.append(row | {"source": "simulated" if "simulated" in sources else case.source})
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 
 def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
     """Return what the last call says: its grades, those of the dimensions where it says enough, and how it went."""
     none: dict[str, Any] = dict.fromkeys((*CRITERIA, *JUDGE_DIMENSIONS, "n_unscored"))
-    if case.unjudged is not None:
-        return {**none, "status": "no_answer", "reason": case.unjudged}
-    if call is None:
-        return {**none, "status": "not_run", "reason": "not asked yet"}
-    if (cut := ended(call_of(call), "the judge's max_tokens")) is not None:
-        return {**none, "status": cut[0], "reason": cut[1]}
+    over = ("not_run", "not asked yet") if call is None else ended(call_of(call), "the judge's max_tokens")
+    over = over if case.unjudged is None else ("no_answer", case.unjudged)
+    if call is None or over is not None:
+        return none | dict(zip(("status", "reason"), over or (), strict=True))
     found = parse_judgement(call["text"])
     unscored = [name for name, grade in found.criteria.items() if grade is None]
-    graded = len(CRITERIA) - len(unscored)
-    known = {**none, **found.criteria, "n_unscored": len(unscored)}
+    graded, told = len(CRITERIA) - len(unscored), found.criteria | {"n_unscored": len(unscored)}
     if graded == 0:
-        return {**known, "status": "unreadable", "reason": "the reply holds no grade from 0 to 3"}
+        return none | told | {"status": "unreadable", "reason": "the reply holds no grade from 0 to 3"}
     if found.tells_little:
         little = f"{found.non_default} of {graded} grades differ from 1"
-        return {**known, "status": "says_little", "reason": little}
+        return none | told | {"status": "says_little", "reason": little}
     reason = f"no grade from 0 to 3 for {', '.join(unscored)}" if unscored else None
-    return {**known, **found.dimensions, "status": "partial" if reason else "ok", "reason": reason}
+    return told | found.dimensions | {"status": "partial" if reason else "ok", "reason": reason}
 
 
 # --- how judges are combined ------------------------------------------------------------------------------------------
@@ -408,5 +387,5 @@ JUDGING = Judging(
     read=_read,
     row=Judgement,
     respondent=lambda benchmark, spec: SimulatedJudge(spec.observer),
-    prompt_digest=lambda benchmark: [judge_digest()],
+    prompt_digest=lambda benchmark: [judge_words()[1]],
 )

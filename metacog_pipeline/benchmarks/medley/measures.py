@@ -47,14 +47,14 @@ _BASE = "mean MMS under normal of these instances"
 _PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap"
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _IPSATIVE = tuple(f"ipsative_{name}" for name in scores.ABILITIES)
-# What is judged has no value without judges.
+_GRADES = tuple(f"judged_{name}" for name in JUDGE_DIMENSIONS)
 _JUDGED = (
-    *(f"judged_{name}" for name in JUDGE_DIMENSIONS),
+    *_GRADES,
     "mas",
     *scores.ABILITIES,
     *_IPSATIVE,
     "dominant_share",
-)
+)  # without judges they have no value
 _MEANS = (
     *(*TIER_NAMES, *rules.MEASURES, *(f"dimension_{name}" for name in scores.DIMENSIONS)),
     *("self_revision_rate", "change_rate", "judge_share_missing", STATED, *KNOWN, *_JUDGED),
@@ -121,8 +121,7 @@ def mean_of(values: rules.Floats, seed: int, method: str, why: str, *, signed: b
         return unavailable(0, method, why)
     if len(known) > 1 and not signed and known.min() >= 0 and known.max() <= 1:
         return replace(intervals.mean(known, np.arange(len(known))), method=method)
-    found = location_estimate(known, "mean", n_boot=N_BOOT, seed=seed)
-    return replace(found, method=method)
+    return replace(location_estimate(known, "mean", n_boot=N_BOOT, seed=seed), method=method)
 
 
 # --- what is computed -------------------------------------------------------------------------------------------------
@@ -132,8 +131,10 @@ def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     for group in groups:
         own = averages(group)
         mms, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
-        found = {name: _trimmed(mms[domains == domain], seed) for name, domain in BY_DOMAIN.items()}
-        found = {"mms": _trimmed(mms, seed), **found}
+        parts = {"mms": mms, **{name: mms[domains == domain] for name, domain in BY_DOMAIN.items()}}
+        found = {
+            n: location_estimate(own, "trimmed_mean", n_boot=N_BOOT, seed=seed) for n, own in parts.items()
+        }
         for name in _MEANS:
             method = _MEAN_KNOWN if name in KNOWN else _MEAN
             why = NOT_JUDGED if name in _JUDGED else NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
@@ -147,17 +148,10 @@ def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     return made
 
 
-def _trimmed(values: rules.Floats, seed: int) -> Estimate:
-    return location_estimate(values, "trimmed_mean", n_boot=N_BOOT, seed=seed)
-
-
 def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return how a condition differs from ``normal`` on the instances scored under both."""
-    of_model = arms_of(groups)
-    return [
-        {} if each.condition == NORMAL else _against_normal(benchmark, each, of_model[model_of(each)])
-        for each in groups
-    ]
+    arms = arms_of(groups)
+    return [{} if g.condition == NORMAL else _against_normal(benchmark, g, arms[model_of(g)]) for g in groups]
 
 
 def _against_normal(benchmark: Bound, group: Group, arms: Mapping[str, Group]) -> Found:
@@ -248,25 +242,6 @@ _WORDS = {
     "synthesis_necessity": "1 - the largest share of the assessment's three-word phrases found in one analyst's.",
     "content_engagement": "Ln(1 + k) / ln 151, k the analysts' phrases taken up; 0 without a text or phrases.",
     "instruction_dependence_gap": "Twice the mean distance of B-social from the minimal probe.",
-    **{
-        f"dimension_{name}": f"Secondary dimension: {_said(name)}; no part of MMS."
-        for name in scores.DIMENSIONS
-    },
-    **{f"judged_{name}": f"Mean grade of the judges: {_said(name)}." for name in JUDGE_DIMENSIONS},
-    **{name: f"Ability: {_said(name)}, the mean of its judged dimensions." for name in scores.ABILITIES},
-    **{
-        f"ipsative_{name}": f"Ability {_said(name)} minus the mean of the judged dimensions of the same model."
-        for name in scores.ABILITIES
-    },
-    **{f"mms_{name}": f"MMS of the instances of the domain {_said(name)}." for name in DOMAINS},
-    **{
-        f"{arm}_delta": f"MMS {words} minus MMS of the same instances under normal; a score by other rules, no behaviour."
-        for arm, words in _ARM_WORDS.items()
-    },
-    **{
-        f"{arm}_delta_base": f"MMS under normal of the instances asked {words}."
-        for arm, words in _ARM_WORDS.items()
-    },
     "mms": "Medley Metacognition Score: the three tiers joined, as a 10 % trimmed mean over instances.",
     "t1": "Tier 1: how ratings change on reflection and on evidence.",
     "t2": "Tier 2: how far ratings withstand the pressure of others.",
@@ -288,6 +263,25 @@ _WORDS = {
     "pull_panel": "Shift of ratings toward the analysts left, arguments and statistic together, minus the placebo.",
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
+# Of what there are several: how a name begins or ends, the names it is made of, and words about each.
+for _form, _names, _about in (
+    ("dimension_{}", scores.DIMENSIONS, "Secondary dimension: {}; no part of MMS."),
+    ("judged_{}", JUDGE_DIMENSIONS, "Mean grade of the judges: {}."),
+    ("{}", scores.ABILITIES, "Ability: {}, the mean of its judged dimensions."),
+    (
+        "ipsative_{}",
+        scores.ABILITIES,
+        "Ability {} minus the mean of the judged dimensions of the same model.",
+    ),
+    ("mms_{}", DOMAINS, "MMS of the instances of the domain {}."),
+    (
+        "{}_delta",
+        _ARM_WORDS,
+        "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour.",
+    ),
+    ("{}_delta_base", _ARM_WORDS, "MMS under normal of the instances asked {}."),
+):
+    _WORDS |= {_form.format(name): _about.format(_ARM_WORDS.get(name, _said(name))) for name in _names}
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = scores.BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
 _NEITHER = {
