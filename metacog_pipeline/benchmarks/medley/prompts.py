@@ -27,14 +27,12 @@ from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
 from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
-SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
+SUPPORTS, OPPOSES, UNCERTAIN, UNKNOWN = "supports", "opposes", "uncertain", "?"
 SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
 STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
 STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5  # of the analysts who hold the majority position
-STRIPPED_TO = 2
-# Asked with two analysts (Section 5): those on which the models of the panel differ most.
-STRIPPED_INSTANCES = 50
-UNKNOWN = "?"
+# Section 5: instances asked with two analysts are those on which the models of the panel differ most.
+STRIPPED_TO, STRIPPED_INSTANCES = 2, 50
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
 _CERTIFIED = {"support": "majority supports", "oppose": "majority opposes"}
 _OTHER_SIDE = {"support": "oppose", "oppose": "support"}
@@ -49,15 +47,13 @@ def applicable(instances: Sequence[items.Instance], condition: str) -> list[item
     able = [instance for instance in instances if len(instance.analysts) > least]
     if condition != items.STRIPPED:
         return able
-    most = sorted(able, key=lambda each: (-_division(each), each.item_id))[:STRIPPED_INSTANCES]
-    named = {instance.item_id for instance in most}
-    return [instance for instance in able if instance.item_id in named]
-
-
-def _division(instance: items.Instance) -> float:
-    """Return the mean JSD of the analysts over the claims: it is known before a model is asked."""
-    known = [claim.jsd_score for claim in instance.claims if claim.jsd_score is not None]
-    return round(sum(known) / len(known), 12) if known else -1.0  # equal but for rounding is equal
+    ranked = []
+    for each in able:  # by the mean JSD of the analysts over the claims: it is known before a model is asked
+        known = [claim.jsd_score for claim in each.claims if claim.jsd_score is not None]
+        # Equal but for rounding is equal.
+        ranked.append((-round(sum(known) / len(known), 12) if known else 1.0, each.item_id))
+    most = {name for _, name in sorted(ranked)[:STRIPPED_INSTANCES]}
+    return [instance for instance in able if instance.item_id in most]
 
 
 def presented(instance: items.Instance, condition: str, *, named: bool = False) -> items.Instance:
@@ -80,11 +76,9 @@ def presented(instance: items.Instance, condition: str, *, named: bool = False) 
 
 def inverted(consensus: items.Consensus) -> items.Consensus:
     """Return the inverted consensus: c becomes 1 - c, support becomes opposition and the other way round."""
-    turned = {
-        claim: round(1 - value, _DIGITS) if (value := _finite(given)) is not None else given
-        for claim, given in consensus.claim_confidences.items()
-    }
-    details = {}
+    turned, details = dict(consensus.claim_confidences), {}
+    for claim, given in turned.items():
+        turned[claim] = given if (value := _finite(given)) is None else round(1 - value, _DIGITS)
     for claim, given in consensus.claim_details.items():
         detail = details[claim] = dict(given)
         side, label = detail.get("majority_position"), detail.get("median_confidence")
@@ -121,10 +115,10 @@ def masked_analysts(instance: items.Instance) -> list[dict[str, Any]]:
 
 
 def _masked(item: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {key: value for key, value in item.items() if key not in ("confidence", "position")}
+    head = {key: item[key] for key in ("claim_id", "claim_text") if key in item}
     # The position comes before the reasons, as the confidence did.
-    head: dict[str, Any] = {key: shown.pop(key) for key in ("claim_id", "claim_text") if key in shown}
-    return {**head, "position": position(item.get("confidence", "")), **shown}
+    head["position"] = position(item.get("confidence", ""))
+    return head | {key: value for key, value in item.items() if key not in (*head, "confidence")}
 
 
 def masked_consensus(consensus: items.Consensus) -> dict[str, Any]:
@@ -168,12 +162,9 @@ def _agreement(detail: Mapping[str, Any]) -> tuple[str, object]:
 
 def held(analyst: items.Analyst, claim_id: str) -> str:
     """Return the position an analyst takes on a claim: supports, opposes or uncertain; ``?`` where it rates it nowhere."""
-    item = claim_item(analyst.response, claim_id)
-    if item is None:
+    if (item := claim_item(analyst.response, claim_id)) is None:
         return UNKNOWN
-    given = item.get("confidence", "")
-    value = None if isinstance(given, str) else _finite(given)
-    if value is None:
+    if (value := _finite(given := item.get("confidence", ""))) is None:
         return position(given)
     return SUPPORTS if value >= SUPPORTED_FROM else OPPOSES if value <= OPPOSED_TO else UNCERTAIN
 
@@ -198,9 +189,9 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     GENERIC: ("vignette", "step_a"),
     BARE: ("vignette", "step_a", "analysts"),
 }
+Messages = tuple[Message, ...]
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _QUOTED = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n(.*?)\n=== END \1 \2 ===", re.DOTALL)
-_MARK_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -217,14 +208,12 @@ class Wording:
         # True is of a setting that is gone: without it, answers kept under these words would be asked again.
         return sha256_hex(canonical_json([self.system, True, sorted(self.texts.items())]))
 
-    def messages(self, step: str, item: items.Instance, material: Mapping[str, str]) -> tuple[Message, ...]:
+    def messages(self, step: str, item: items.Instance, material: Mapping[str, str]) -> Messages:
         """Return the messages of a step about an instance, with the places of its text filled in."""
         listed = "\n".join(f"{claim.claim_id}: {claim.claim_text}" for claim in item.claims)
         everything = {"vignette": item.vignette, "claim_list": listed, **material}
-        own, given = ("given_claims", "given_claims_again") if item.states_claims else ("own_claims", "")
-        words = {
-            name: self.texts.get(key, "") for name, key in zip(_WORDS, ("scale", own, given), strict=True)
-        }
+        keys = ("given_claims", "given_claims_again") if item.states_claims else ("own_claims", "")
+        words = {name: self.texts.get(key, "") for name, key in zip(_WORDS, ("scale", *keys), strict=True)}
         text = PLACE.sub(lambda place: words.get(place[1], place[0]), self.texts[step])
         # In one pass: places in what is filled in are the text of a model or a case.
         text = PLACE.sub(lambda place: fenced(place[1], everything[place[1]]), text)
@@ -235,9 +224,8 @@ def fenced(name: str, text: str) -> str:
     """Return a text as a quotation called ``name``, with a mark of its own that does not occur in it."""
     text = without_surrogates(text)
     digest = sha256_hex(text)
-    while digest[:_MARK_LENGTH] in text:
+    while (mark := digest[:16]) in text:
         digest = sha256_hex(digest)
-    mark = digest[:_MARK_LENGTH]
     return f"=== BEGIN {name} {mark} ===\n{text}\n=== END {name} {mark} ==="
 
 
@@ -250,7 +238,7 @@ def quoted(messages: Iterable[Message]) -> dict[str, str]:
 # --- calls ------------------------------------------------------------------------------------------------------------
 def messages(
     step: str, shown: items.Instance, condition: str, wording: Wording, step_a: str = ""
-) -> tuple[Message, ...]:
+) -> Messages:
     """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
     if step != items.B_SOCIAL:
         name = GENERIC if step == items.B_PRIVATE and condition == items.NUDGED else step
@@ -267,9 +255,8 @@ async def ask_item(
     item: items.Instance, condition: str, mode: str, ask: Ask, wording: Wording, room: int
 ) -> None:
     """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens."""
-    shown = presented(item, condition)
+    shown, step_a = presented(item, condition), ""
     claims = tuple(claim.claim_id for claim in item.claims) or items.CLAIM_IDS
-    step_a = ""
     for step in items.STEPS:
         words = messages(step, shown, condition, wording, step_a)
         held, tokens = constraint(mode, step, claims), max(room, ANSWER_TOKENS)
@@ -287,18 +274,18 @@ def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = items.CLAIM_ID
     """Return what the answer to ``step`` is held to in ``mode``."""
     if mode == "text":
         return None
-    alone, text = step == items.STEP_A, {"type": "string"}
-    label: dict[str, object] = {"type": "string", "enum": list(items.LABELS)}
-    claim: dict[str, object] = {"claim_id": {"type": "string", "enum": list(claim_ids)}}
-    claim |= {**({"claim_text": text} if alone else {}), "confidence": label, "reasoning": text}
-    fields: dict[str, object] = {"assessment": text}
-    if alone:
-        difficulty = {"type": "string", "enum": list(items.DIFFICULTIES)}
-        fields |= {"overall_confidence": label, "difficulty_prediction": difficulty}
+    text: Any = {"type": "string"}
+    label, difficulty, names = (
+        text | {"enum": list(o)} for o in (items.LABELS, items.DIFFICULTIES, claim_ids)
+    )
+    claim = {"claim_id": names, "claim_text": text, "confidence": label, "reasoning": text}
+    fields = {"assessment": text, "overall_confidence": label, "difficulty_prediction": difficulty}
+    more = {"key_uncertainties": {"type": "array", "items": text}}
+    if step != items.STEP_A:
+        del claim["claim_text"]
+        fields, more = {"assessment": text}, {}
     fields["claim_level_assessments"] = {"type": "array", "items": json_object(claim)}
-    if alone:
-        fields["key_uncertainties"] = {"type": "array", "items": text}
-    return JsonObject("assessment" if alone else "revision", json.dumps(json_object(fields)))
+    return JsonObject("revision" if not more else "assessment", json.dumps(json_object(fields | more)))
 
 
 def json_object(properties: dict[str, object]) -> dict[str, object]:
