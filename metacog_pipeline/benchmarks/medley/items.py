@@ -109,9 +109,8 @@ class Instance(Item):
 
 def anonymised(instance: Instance) -> Instance:
     """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in their order; after Z come numbers."""
-    letters = (chr(ord("A") + place) if place < 26 else place + 1 for place in range(len(instance.analysts)))
-    named = (Analyst(f"Analyst {n}", a.response) for n, a in zip(letters, instance.analysts, strict=True))
-    return instance.changed(analysts=tuple(named))
+    names = (f"Analyst {chr(ord('A') + n) if n < 26 else n + 1}" for n in range(len(instance.analysts)))
+    return instance.changed(analysts=tuple(map(Analyst, names, [a.response for a in instance.analysts])))
 
 
 def instance_from_published(published: object, consensus: Any = None, **more: Any) -> Instance:
@@ -122,16 +121,13 @@ def instance_from_published(published: object, consensus: Any = None, **more: An
     given: Any = published if isinstance(published, dict) else {}
     where = f"instance {given.get('instance_id')}"
     try:
-        fields = {
-            "item_id": given.get("instance_id"),
-            **{name: given.get(name) for name in ("domain", "vignette")},
-            **{name: bool(given.get(name)) for name in ("is_known_answer", "is_error_detection")},
-            "claims": tuple(_known(each, "claim_text") for each in given["key_claims"]),
-            "analysts": tuple(map(_analyst, given.get("ensemble_outputs") or ())),
-            "consensus": _known({} if consensus is None else consensus, *Consensus.__dataclass_fields__),
-            **{"dataset": "published", "position": 0, **more},
-        }
-        found = Instance(**fields)
+        fields = {name: given.get(name) for name in ("domain", "vignette")}
+        fields |= {name: bool(given.get(name)) for name in ("is_known_answer", "is_error_detection")}
+        fields["claims"] = tuple(_known(each, "claim_text") for each in given["key_claims"])
+        fields["analysts"] = tuple(map(_analyst, given.get("ensemble_outputs") or ()))
+        fields["consensus"] = _known({} if consensus is None else consensus, *Consensus.__dataclass_fields__)
+        told = {"item_id": given.get("instance_id"), "dataset": "published", "position": 0, **more}
+        found = Instance(**fields, **told)
     except ValidationError as error:
         first = error.errors()[0]
         part = ".".join(map(str, first["loc"]))

@@ -32,7 +32,6 @@ _SPELLINGS = {
     "low": ("lo", "l"),
     "very_low": ("very low", "verylow", "very_lo", "v_low", "vlow", "vl"),
 }
-_LABEL_OF = {spelling: label for label, own in _SPELLINGS.items() for spelling in (label, *own)}
 _WRAPPERS = ("level", "confidence", "value", "rating")
 _IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
 
@@ -83,13 +82,11 @@ def _repaired(fragment: str) -> dict[str, Any] | None:
         last = fragment.rfind("}")
         for each in ([fragment[: last + 1]] if last > 0 else []) + [fragment]:
             ends = "]" * (each.count("[") - each.count("]")) + "}" * (each.count("{") - each.count("}"))
-            value = strict_json(each + ends)
-            if isinstance(value, dict) and value:
+            if (value := strict_json(each + ends)) and isinstance(value, dict):
                 return value
-        comma = fragment.rfind(",")
-        if comma <= 0:
+        fragment = fragment[: max(fragment.rfind(","), 0)]
+        if not fragment:
             return None
-        fragment = fragment[:comma]
     return None
 
 
@@ -110,7 +107,7 @@ def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping
     for item in claim_items(response) if wanted else ():
         text = item.get("claim_text", "") if isinstance(item, dict) else None
         if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
-            return dict(item)
+            return item
     return None
 
 
@@ -130,7 +127,8 @@ class LabelMap:
     @functools.cached_property
     def by_text(self) -> dict[str, float]:
         """The number of each way to spell a label."""
-        return {text: getattr(self, label) for text, label in _LABEL_OF.items()}
+        ways = _SPELLINGS.items()
+        return {text: getattr(self, label) for label, own in ways for text in (label, *own)}
 
 
 REFERENCE_MAP = LabelMap("reference", 0.95, 0.80, 0.55, 0.35, 0.15, 0.55)
@@ -239,12 +237,16 @@ def _reading(item: Instance, text: str) -> _Reading:
     overall = None if stated is None else confidence_number(stated)
     texts = {claim.claim_id: claim.claim_text for claim in item.claims}
     rated = tuple(claim_confidence(reply, claim, texts.get(claim, "")) for claim in CLAIM_IDS)
-    why = None if any(value is not None for value in rated) else "rates none of C1 to C5"
-    if is_error(reply):
-        why = "holds no JSON object" if text.strip() else "is empty"
-    if why is not None:
-        return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
-    return _Reading("ok", None, kept, rated, overall)
+    if not is_error(reply) and any(value is not None for value in rated):
+        return _Reading("ok", None, kept, rated, overall)
+    why = (
+        "rates none of C1 to C5"
+        if not is_error(reply)
+        else "holds no JSON object"
+        if text.strip()
+        else "is empty"
+    )
+    return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
 
 
 def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:

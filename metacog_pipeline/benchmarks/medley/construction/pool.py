@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,10 +41,9 @@ ENOUGH = 2  # of three judges of a claim decide it
 # --- labels -----------------------------------------------------------------------------------------------------------
 def rated_labels(response: object, claim_ids: Iterable[str]) -> dict[str, str]:
     """Return {claim: label} of a reply for these claims, of each its last item."""
-    wanted, found = set(claim_ids), dict[str, str]()
+    wanted, found = list(claim_ids), dict[str, str]()
     for item in claim_items(response):
-        name = item.get("claim_id") if isinstance(item, dict) else None
-        if isinstance(name, str) and name in wanted:
+        if isinstance(item, dict) and (name := item.get("claim_id")) in wanted:
             label = item.get("confidence")
             found[name] = label if isinstance(label, str) else ""
     return found
@@ -53,11 +51,9 @@ def rated_labels(response: object, claim_ids: Iterable[str]) -> dict[str, str]:
 
 def ranks(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Ranks:
     """Return labels by analyst as ranks; None is an analyst whose reply could not be read."""
-    known = {label: rank for rank, label in enumerate(SCALE)}
-    rows = [
-        [known.get(labels[claim], 2) if claim in labels else NOT_RATED for claim in claim_ids]
-        for labels in (each or {} for each in rated)
-    ]
+    known: dict[str | None, int] = {label: rank for rank, label in enumerate(SCALE)}
+    known[None] = NOT_RATED
+    rows = [[known.get((own or {}).get(claim), 2) for claim in claim_ids] for own in rated]
     return np.array(rows, dtype=np.int8).reshape(len(rated), len(claim_ids))
 
 
@@ -185,12 +181,13 @@ WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
 # How positions fit verdicts, by POSITIONS; the last is of one that is not rated, whose place is -1.
 _FITS = {CORRECT: (1.0, 0.0, 0.5, np.nan), WRONG: (0.0, 1.0, 0.5, np.nan), UNCLEAR: (0.4, 0.4, 0.6, np.nan)}
-_AGAINST = {CORRECT: 1, WRONG: 0}  # the place in POSITIONS that is against a verdict
-_NOBODY = 9
+_AGAINST = {
+    CORRECT: 1,
+    WRONG: 0,
+}  # the place in POSITIONS that is against a verdict; none is against an unclear one
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An analyst of the pool. ``labels`` are {claim: label}, None where its reply could not be read."""
 
     model_id: str
@@ -198,21 +195,19 @@ class Candidate:
     labels: Mapping[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """The worth of a set of analysts and its four parts, each 0..1."""
 
     total: float = 0.0
     diversity: float = 0.0  # entropy of positions, as a share of ln 3
     coverage: float = (
-        0.0  # 1 where two support, two oppose and one is uncertain, ½ where one does each of the first two
+        0.0  # 1 where two support, two oppose, one is uncertain, ½ where one supports and one opposes
     )
     family: float = 0.0  # distinct families over the size
     quality: float = 0.0  # how positions fit verdicts
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The chosen models in the order of their choice, and what the set is like."""
 
     selected_models: tuple[str, ...]
@@ -244,7 +239,7 @@ class Pool:
         for column, claim in enumerate(self.claim_ids):
             if (verdict := verdicts.get(claim)) is not None:
                 taken = self.positions[:, column]
-                wrong[:, column] = taken == _AGAINST.get(verdict, _NOBODY)
+                wrong[:, column] = taken == _AGAINST.get(verdict, len(POSITIONS))
                 self._fit[:, column] = np.array(_FITS.get(verdict, (np.nan,) * 4))[taken]
         self.wrong: NDArray[np.bool_] = wrong.any(axis=1)
 
@@ -272,13 +267,10 @@ class Pool:
         """Return a set of candidates as a selection."""
         tally = counts_of(self.positions[list(chosen)], POSITIONS).tolist()
         summed = (dict(zip(POSITIONS, counts, strict=True)) for counts in tally)
-        return Selection(
-            selected_models=tuple(self.candidates[place].model_id for place in chosen),
-            scores=self.scores(chosen, size),
-            strong_wrong_included=bool(self.wrong[list(chosen)].any()),
-            family_counts=dict(Counter(self.families[place] for place in chosen)),
-            position_summary=dict(zip(self.claim_ids, summed, strict=True)),
-        )
+        models = tuple(self.candidates[place].model_id for place in chosen)
+        wrong, families = self.wrong[list(chosen)].any(), Counter(self.families[place] for place in chosen)
+        positions = dict(zip(self.claim_ids, summed, strict=True))
+        return Selection(models, self.scores(chosen, size), bool(wrong), dict(families), positions)
 
 
 def select(pool: Pool, size: int = PANEL) -> Selection:

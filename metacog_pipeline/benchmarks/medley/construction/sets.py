@@ -65,17 +65,15 @@ def published_family(model_id: str) -> str:
 
 def read_set(folder: Path, dataset: str = "published") -> GivenSet:
     """Read a folder in the published layout; SourceError for one without instances, or a file that is damaged."""
-    wrong, answers, selection, metadata = (
-        _object(folder / f"{name}.json")
-        for name in ("consensus_verified_wrong", "known_answers", "selection_metadata", "metadata")
-    )
-    selection = {name: entry for name, entry in selection.items() if isinstance(entry, dict)}
+    names = ("consensus_verified_wrong", "known_answers", "selection_metadata", "metadata")
+    wrong, answers, chosen, metadata = (_json(folder / f"{name}.json") for name in names)
+    selection = {name: entry for name, entry in chosen.items() if isinstance(entry, dict)}
     verification = _verification(folder / "consensus_verification.json")
     instances: list[Instance] = []
     probes: dict[str, list[str]] = {probe: [] for probe in PROBES}
     families, difficulty, constructed = {}, {}, set()
     for domain in DOMAINS:
-        consensus = _object(folder / "consensus" / f"{domain}.json")
+        consensus = _json(folder / "consensus" / f"{domain}.json")
         for entry in _json(folder / "instances" / f"{domain}.json", list):
             key = str(entry.get("instance_id")) if isinstance(entry, dict) else ""
             instance = instance_from_published(
@@ -90,13 +88,14 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
                 instance = construct(instance, families, verification.get(key, {}))
                 constructed.add(key)
             instances.append(instance)
-            for probe, names in probes.items():
-                names += [key] if entry.get(f"is_{probe}") is True else []
+            for probe, given in probes.items():
+                given += [key] if entry.get(f"is_{probe}") is True else []
             if isinstance(entry.get("difficulty_tier"), str):
                 difficulty[key] = entry["difficulty_tier"]
     if not instances:
-        listed = ", ".join(DOMAINS)
-        raise SourceError(f"{folder}: no instances/<domain>.json with instances; domains are {listed}")
+        raise SourceError(
+            f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
+        )
     name, times = Counter(instance.item_id for instance in instances).most_common(1)[0]
     if times > 1:
         raise SourceError(f"{folder}: instance {name!r} is given twice; each id means one case")
@@ -109,9 +108,8 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
 
 def construct(instance: Instance, families: Mapping[str, str], verified: Mapping[str, Verified]) -> Instance:
     """Return the instance with disagreement, consensus and panel made from its analysts, who are the whole pool."""
-    claims = [claim.claim_id for claim in instance.claims]
+    claims, names = ([c.claim_id for c in instance.claims], [a.model_id for a in instance.analysts])
     labels = [ratings.rated_labels(each.response, claims) or None for each in instance.analysts]
-    names = [each.model_id for each in instance.analysts]
     pool = [ratings.Candidate(name, families[name], own) for name, own in zip(names, labels, strict=True)]
     table = ratings.ranks(labels, claims)
     consensus = ratings.jackknife_majority(table, claims)
@@ -131,7 +129,7 @@ def construct(instance: Instance, families: Mapping[str, str], verified: Mapping
 
 def _verification(path: Path) -> dict[str, dict[str, Verified]]:
     found: dict[str, dict[str, Verified]] = {}
-    for key, row in _object(path).items():
+    for key, row in _json(path).items():
         try:
             verdicts = tuple(str(judge["verdict"]) for judge in row["judges"].values())
             claims = found.setdefault(row["instance_id"], {})
@@ -142,12 +140,7 @@ def _verification(path: Path) -> dict[str, dict[str, Verified]]:
     return found
 
 
-def _object(path: Path) -> Any:
-    return _json(path, dict)
-
-
-def _json(path: Path, kind: type) -> Any:
-    """Return an object or an array of a file, an empty one without the file."""
+def _json(path: Path, kind: type = dict) -> Any:
     if not path.exists():
         return kind()
     try:
@@ -179,11 +172,10 @@ def digest(benchmark: Any) -> str | None:
     return sha256_hex(canonical_json(contents))
 
 
+_read = functools.lru_cache(maxsize=2)(lambda place, dataset, digest: read_set(place, dataset))
+
+
 def given(benchmark: Any) -> GivenSet:
     """Return a study's set, read once for each version of its files."""
-    return _read(folder_of(benchmark), benchmark.settings.dataset, digest(benchmark))
-
-
-@functools.lru_cache(maxsize=2)
-def _read(place: Path, dataset: str, known: str | None) -> GivenSet:
-    return read_set(place, dataset)
+    found: GivenSet = _read(folder_of(benchmark), benchmark.settings.dataset, digest(benchmark))
+    return found

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -26,19 +25,19 @@ def _source(benchmark: Any, inputs: Inputs) -> Made:
     if benchmark.settings.dataset == "published":
         (found,) = sources.fetch(benchmark.context.home, [sources.PUBLISHED])
         return Made(facts={"origin": found.origin, "instances": found.rows})
-    return Made(
-        facts={"origin": sets.folder_of(benchmark).name, "instances": len(sets.given(benchmark).instances)}
-    )
+    known = sets.given(benchmark).instances
+    return Made(facts={"origin": sets.folder_of(benchmark).name, "instances": len(known)})
 
 
 def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
     known, rows = sets.given(benchmark), []
     for each in known.instances:
         for c in each.claims:
-            again = len(pool.counts_behind(c.jsd_score, c.majority_strength)) == 1
             row = {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength}
-            made_here = each.item_id in known.constructed
-            rows.append({**row, "jsd": c.jsd_score, "again": None if made_here else again})
+            again = len(pool.counts_behind(c.jsd_score, c.majority_strength)) == 1
+            rows.append(
+                {**row, "jsd": c.jsd_score, "again": None if each.item_id in known.constructed else again}
+            )
     return _made(rows, "jsd_follows_from_counts")
 
 
@@ -72,7 +71,7 @@ def _panels(benchmark: Any, inputs: Inputs) -> Made:
     for each in known.instances:
         if each.item_id in known.selection or each.item_id in known.constructed:
             found, held = _panel_again(each, known.selection.get(each.item_id, {}))
-            row = {"item_id": each.item_id, "analysts": list(each.selected_models), **asdict(found.scores)}
+            row = {"item_id": each.item_id, "analysts": list(each.selected_models), **found.scores._asdict()}
             rows.append({**row, "again": None if each.item_id in known.constructed else held})
     return _made(rows, "panels_are_the_published_ones")
 
@@ -82,16 +81,13 @@ def _panel_again(instance: Instance, entry: Mapping[str, Any]) -> tuple[pool.Sel
     # The pool is not published, so the choice itself cannot be repeated.
     summary = entry.get("position_summary")
     claims = list(summary) if isinstance(summary, dict) else [claim.claim_id for claim in instance.claims]
-    shown = [
-        pool.Candidate(
-            each.model_id, sets.published_family(each.model_id), pool.rated_labels(each.response, claims)
-        )
-        for each in instance.analysts
-    ]
+    names = [each.model_id for each in instance.analysts]
+    labels = [pool.rated_labels(each.response, claims) for each in instance.analysts]
+    shown = list(map(pool.Candidate, names, map(sets.published_family, names), labels))
     found = pool.Pool(shown, claim_ids=claims).summary(range(len(shown)), len(shown))
-    held = {each.model_id for each in shown} == set(instance.selected_models)
+    held = set(names) == set(instance.selected_models)
     if "score" in entry:  # a set that keeps only who was selected has none
-        for part, value in asdict(found.scores).items():
+        for part, value in found.scores._asdict().items():
             stated = entry.get("score" if part == "total" else f"{part}_score")
             held &= isinstance(stated, int | float) and abs(round(value, 4) - stated) <= CLOSE
         for name in ("strong_wrong_included", "family_counts", "position_summary"):
@@ -163,19 +159,14 @@ def evaluate(given: sets.GivenSet) -> list[Gate]:
 
 
 def _manipulation(instances: Sequence[Instance]) -> Gate:
-    """Whether a reader of an inverted consensus can see that it is inverted."""
     asked = applicable(instances, "adversarial")
-    seen = [turned_visibly(each) for each in asked]
-    claims = sum(len(each.claims) for each in asked)
+    seen, claims = [turned_visibly(each) for each in asked], sum(len(each.claims) for each in asked)
+    status = "passed" if claims > 0 and sum(seen) >= LEAST_VISIBLE * claims else "failed"
+    rule = "claims of known-answer cases whose direction shown turns with the consensus"
     # No majority that survives every deletion, or a number in the middle, is shown as divided, inverted or not.
-    return Gate(
-        "X8",
-        "claims of known-answer cases whose direction shown turns with the consensus",
-        "blocks",
-        "passed" if claims > 0 and sum(seen) >= LEAST_VISIBLE * claims else "failed",
-        f"{sum(seen)} of {claims}, {seen.count(0)} of {len(asked)} cases unchanged; the others show divided either way",
-        f"at least {100 * LEAST_VISIBLE:.0f} % (published set: 82 of 150, 4 of 30 cases unchanged)",
-    )
+    found = f"{sum(seen)} of {claims}, {seen.count(0)} of {len(asked)} cases unchanged; the others show divided either way"
+    wanted = f"at least {100 * LEAST_VISIBLE:.0f} % (published set: 82 of 150, 4 of 30 cases unchanged)"
+    return Gate("X8", rule, "blocks", status, found, wanted)
 
 
 def _least(name: str, rule: str, severity: str, found: int, wanted: int) -> Gate:
@@ -218,14 +209,15 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(sets.given(benchmark))
     failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
     checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
-    frame = pl.DataFrame([gate._asdict() for gate in found])
+    frame = pl.DataFrame([*map(Gate._asdict, found)])
     return Made(frame=frame, facts={"gates that stop": len(failed)}, checks=checks)
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
-    every, limit = sets.given(benchmark).instances, benchmark.settings.limit
-    chosen = drawn(every, limit, benchmark.context.seed, "medley")
-    if limit is not None:
+    chosen = drawn(
+        sets.given(benchmark).instances, benchmark.settings.limit, benchmark.context.seed, "medley"
+    )
+    if benchmark.settings.limit is not None:
         chosen = [each.changed(position=place) for place, each in enumerate(chosen)]
     broken = broken_invariants(chosen)
     facts = {
