@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley import items
@@ -41,7 +40,6 @@ class Rows(RowRules):
 
 IMPORTER = importer_of(Rows)
 
-# --- result files of the authors' package -----------------------------------------------------------------------------
 # What the package calls the steps, and its stages.
 _RESULT_STEPS = ("step_a", "step_b_private", "step_b_social")
 _STAGES = {"baseline": items.NORMAL}
@@ -89,8 +87,9 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items
         mms = {} if total is None else {"mms": total / 100 if total > 1 else total}
         for name, stored in {**row["computed"], **row["tier_scores"], **mms}.items():
             if name in scores:
-                again = float(scores[name][place])
-                value = None if np.isnan(again) else again
-                rows.append((row["instance_id"], row["condition"], name, float(stored), value))
-    kinds = {**dict.fromkeys(("instance_id", "condition", "measure"), pl.String), "stored": pl.Float64}
-    return pl.DataFrame(rows, schema={**kinds, "again": pl.Float64}, orient="row")
+                rows.append(
+                    (row["instance_id"], row["condition"], name, float(stored), float(scores[name][place]))
+                )
+    kinds = [pl.String] * 3 + [pl.Float64] * 2
+    schema = dict(zip(("instance_id", "condition", "measure", "stored", "again"), kinds, strict=True))
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("again").fill_nan(None))

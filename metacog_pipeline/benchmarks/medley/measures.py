@@ -63,7 +63,6 @@ Found = dict[str, Estimate]
 Bound = Benchmark[Any, Any, Any]
 
 
-# --- instances of a group ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
     """The scored instances of a group."""
@@ -124,7 +123,6 @@ def mean_of(values: rules.Floats, seed: int, method: str, why: str, *, signed: b
     return replace(location_estimate(known, "mean", n_boot=N_BOOT, seed=seed), method=method)
 
 
-# --- what is computed -------------------------------------------------------------------------------------------------
 def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return coverage, MMS over all instances and by domain, and what is a mean over instances."""
     seed, made = benchmark.stream("items"), []
@@ -211,7 +209,6 @@ def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
     return found
 
 
-# --- what is declared -------------------------------------------------------------------------------------------------
 _ARM_WORDS = {ADVERSARIAL: "with an inverted consensus", STRIPPED: "with the two weakest analysts"}
 
 

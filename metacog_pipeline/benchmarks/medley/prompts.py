@@ -173,7 +173,6 @@ def _finite(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-# --- words --------------------------------------------------------------------------------------------------------------
 MODES = ("json_schema", "text")
 ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
@@ -235,7 +234,6 @@ def quoted(messages: Iterable[Message]) -> dict[str, str]:
     return {name: inside for name, _, inside in reversed(_QUOTED.findall(text))}
 
 
-# --- calls ------------------------------------------------------------------------------------------------------------
 def messages(
     step: str, shown: items.Instance, condition: str, wording: Wording, step_a: str = ""
 ) -> Messages:
@@ -294,7 +292,6 @@ def json_object(properties: dict[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": properties, **fixed}
 
 
-# --- wordings ---------------------------------------------------------------------------------------------------------
 def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own where one is given."""
     ours = _wording(shipped("data", "medley", "prompts.toml"), Wording("", {}))

@@ -81,14 +81,14 @@ def _place(stem: str) -> str:
     return stem.replace("_s", " S").replace("_", " ")
 
 
+def _sized() -> pl.DataFrame:
+    return _table("table_1").join(_table("models"), on="model", how="left", maintain_order="left")
+
+
 def ledger(data: object = None) -> pl.DataFrame:
     """Return one row per headline claim of the paper: what follows from its tables, and what chance would give."""
     table = _sized()
     return headlines.ledger([*_size(table), *_profiles(table), *_tiers(table), _followed()])
-
-
-def _sized() -> pl.DataFrame:
-    return _table("table_1").join(_table("models"), on="model", how="left", maintain_order="left")
 
 
 def published_slopes() -> Iterator[Comparison]:
@@ -101,12 +101,8 @@ def published_slopes() -> Iterator[Comparison]:
 
 
 def _size(table: pl.DataFrame) -> Iterator[Row]:
-    """What the title says: evaluation grows with size, control does not."""
-    asked = {
-        "evaluation": "evaluation grows with size",
-        "control": "control grows with size",
-        DIFFERENCE: "evaluation grows more with size than control",
-    }
+    asked = {name: f"{name} grows with size" for name in ("evaluation", "control")}
+    asked[DIFFERENCE] = "evaluation grows more with size than control"
     for slope in published_slopes():
         if slope.measure in asked and slope.low is not None and slope.high is not None:
             yield claim(
@@ -127,7 +123,6 @@ def _size(table: pl.DataFrame) -> Iterator[Row]:
 
 
 def _profiles(table: pl.DataFrame) -> Iterator[Row]:
-    """What profiles within models say, and what they must say by how they are made."""
     scores = table.select(ABILITIES).to_numpy()
     negative = sum(strengths(row)["evaluation"] < 0 for row in table.select(ABILITIES).to_dicts())
     yield claim(
@@ -149,7 +144,6 @@ def _profiles(table: pl.DataFrame) -> Iterator[Row]:
 
 
 def _tiers(table: pl.DataFrame) -> Iterator[Row]:
-    """How much room tier 1 leaves, and what is left of tier 2 once capability is taken out."""
     t1, t2, mas = (table[name].to_numpy() / 100 for name in ("t1", "t2", "mas"))
     yield claim(
         "table 1", "tier 1 distinguishes models over its range", "largest T1 of 35 models", FAILS, float(t1.max()),
@@ -183,7 +177,7 @@ def follower_gain(scoring: str) -> float:
 
 
 def _followed() -> Row:
-    package, paper = follower_gain("reference"), follower_gain("paper")
+    package, paper = map(follower_gain, ("reference", "paper"))
     return claim(
         "table S7", "a model that gains under an inverted consensus follows the consensus",
         "T2 of a follower of the inverted statistic minus T2 of a follower of the arguments, Equation 3",
@@ -193,6 +187,4 @@ def _followed() -> Row:
     )  # fmt: skip
 
 
-PUBLISHED = Published(
-    lambda benchmark: values(), lambda benchmark: ledger(), lambda benchmark: published_slopes()
-)
+PUBLISHED = Published(lambda _: values(), lambda _: ledger(), lambda _: published_slopes())

@@ -53,19 +53,18 @@ Signs = NDArray[np.int8]
 _KEPT: weakref.WeakKeyDictionary[Group, pl.DataFrame] = weakref.WeakKeyDictionary()
 
 
-def pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
-    """Return ``item_id`` and the pulls per instance, NaN where a turned claim was not rated, or none is turned."""
-    group = arms[condition]
-    if group not in _KEPT:
-        _KEPT[group] = _pulls(condition, arms)
-    return _KEPT[group]
-
-
 def no_placebo(name: str, arms: Mapping[str, Group]) -> str | None:
     """Return why no placebo is taken from a pull; None where one is."""
     if name == "pull_arguments":
         return None if ALONE in arms else NO_ONE_ALONE
     return None if arms[items.NORMAL].frame["run"].n_unique() > 1 else NO_PLACEBO
+
+
+def pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
+    """Return ``item_id`` and the pulls per instance, NaN where a turned claim was not rated, or none is turned."""
+    if (group := arms[condition]) not in _KEPT:
+        _KEPT[group] = _pulls(condition, arms)
+    return _KEPT[group]
 
 
 def _pulls(condition: str, arms: Mapping[str, Group]) -> pl.DataFrame:
@@ -117,7 +116,7 @@ def _steps(frame: pl.DataFrame, suffix: str) -> tuple[Floats, ...]:
 
 
 def _mean(shift: Floats, toward: Floats | Signs) -> Floats:
-    """Return the mean of shifts ``(instances, claims)`` toward a side over the claims that have one; NaN without any."""
+    # Over the claims that have a side.
     here = toward != 0
     total = np.where(here, shift * toward, 0.0).sum(axis=1)
     return divided(total, here.sum(axis=1), here.any(axis=1), np.nan)
@@ -144,7 +143,6 @@ def _shown(item: items.Instance, condition: str) -> list[Signs]:
     return list(np.array(found, dtype=np.int8).T)
 
 
-# --- the rule ---------------------------------------------------------------------------------------------------------
 def quadrant(crowd: Estimate, arguments: Estimate) -> str:
     """Return whether statistic and arguments pull, push away, or neither, by their intervals."""
     return f"crowd {_sign(crowd)}, arguments {_sign(arguments)}"
@@ -152,12 +150,10 @@ def quadrant(crowd: Estimate, arguments: Estimate) -> str:
 
 def habit(shares: Mapping[str, float | None]) -> str | None:
     """Return silent, hedger or random where ``shares`` under ``normal`` say that a model answers so to anything shown."""
-    hedged, revised = shares.get("epistemic_cowardice"), shares.get("self_revision_rate")
+    hedged, revised = (shares.get(name) or 0.0 for name in ("epistemic_cowardice", "self_revision_rate"))
     if shares.get("coverage") == 0:
         return "silent"
-    if hedged is not None and hedged >= HEDGES_FROM:
-        return "hedger"
-    return "random" if revised is not None and revised >= ERRATIC_FROM else None
+    return "hedger" if hedged >= HEDGES_FROM else "random" if revised >= ERRATIC_FROM else None
 
 
 def character(crowd: Estimate, arguments: Estimate) -> str:

@@ -36,7 +36,6 @@ _WRAPPERS = ("level", "confidence", "value", "rating")
 _IN_PARENTHESES = re.compile(r"\s*\([^)]*\)")
 
 
-# --- JSON -------------------------------------------------------------------------------------------------------------
 def strict_json(text: str) -> Any:
     """Return the value of a JSON text; `NO_JSON` for any other."""
     try:
@@ -90,7 +89,6 @@ def _repaired(fragment: str) -> dict[str, Any] | None:
     return None
 
 
-# --- claims -----------------------------------------------------------------------------------------------------------
 def claim_items(response: object) -> Sequence[Any]:
     """Return the claim items of a reply: of an object its ``claim_level_assessments``, of an array itself."""
     if isinstance(response, dict):
@@ -102,16 +100,15 @@ def claim_item(response: object, claim_id: str, claim_text: str = "") -> Mapping
     """Return the first item with exactly this id; without one, the first whose text holds the claim's or is in it."""
     for item in claim_items(response):
         if isinstance(item, dict) and item.get("claim_id") == claim_id:
-            return item
+            return dict(item)
     wanted = claim_text.lower()
     for item in claim_items(response) if wanted else ():
         text = item.get("claim_text", "") if isinstance(item, dict) else None
         if isinstance(text, str) and (text.lower() in wanted or wanted in text.lower()):
-            return item
+            return dict(item)
     return None
 
 
-# --- labels -----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LabelMap:
     """The numbers of the five labels, each 0..1, and of anything unrecognised."""
@@ -172,7 +169,6 @@ def _label_number(text: str, labels: LabelMap) -> float:
     return next((labels.by_text[each] for each in candidates if each in labels.by_text), labels.unrecognised)
 
 
-# --- rows ---------------------------------------------------------------------------------------------------------------
 FORM = 'one JSON object with "claim_level_assessments", a rating for each of the claims'
 UNPARSED = "answer_unparsed"
 Confidence = Annotated[

@@ -24,6 +24,7 @@ from metacog_pipeline.report.queries import rows
 
 _NORMAL = "condition = 'normal'"
 _PRINTED_N, _NO_INTERVAL = "n = 130 instances", "means, no interval printed"
+Pair = tuple[str, str]
 _PULLS = ("pull_crowd", "pull_arguments")
 _AXES = ("pull of an inverted statistic", "pull of the arguments against it")
 _DIMENSION = "judged_normative_vs_informational"
@@ -48,10 +49,20 @@ def family(home: Home, *families: str) -> Markup:
         f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
         "order by source = 'published', source, scoring, family, measure, model, a, b",
     )
-    heads = (
-        *("models", "scored as", "measure", "of", "a", "b", "value"),
-        *("statistic", "p", "verdict", "n", "note"),
-    )
+    heads = [
+        "models",
+        "scored as",
+        "measure",
+        "of",
+        "a",
+        "b",
+        "value",
+        "statistic",
+        "p",
+        "verdict",
+        "n",
+        "note",
+    ]
     body = [
         (WORLDS[r[0]], r[1] or "", pieces.said(r[2]), *(each or "" for each in r[3:6]), pieces.interval(*r[6:9]),
          pieces.shown(r[9]), pieces.p_value(r[10]), r[11] or "", *r[12:])
@@ -62,9 +73,7 @@ def family(home: Home, *families: str) -> Markup:
     return pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
 
 
-def _own_planes(
-    home: Home, measures: tuple[str, str], axes: tuple[str, str], said: str, zero: bool
-) -> list[Markup]:
+def _own_planes(home: Home, measures: Pair, axes: Pair, said: str, zero: bool) -> list[Markup]:
     """Return one measure against another for each world of the study, by model, named by what moves it."""
     made, where = [], f"measure <> '{_DIMENSION}' or {_NORMAL}"
     moved = dict(rows(home, "select model, verdict from comparisons where family = 'cognitive_map'"))
@@ -74,8 +83,8 @@ def _own_planes(
             joined.setdefault(model, {}).update(values)
         whole = {model: values for model, values in joined.items() if set(measures) <= values.keys()}
         points = [
-            (model, str(moved.get(model) or ""), *(own[each].point() for each in measures))
-            for model, own in whole.items()
+            (m, str(moved.get(m) or ""), *(own[each].point() for each in measures))
+            for m, own in whole.items()
         ]
         if points:
             method = "95 % intervals: bootstrap of instances"
@@ -136,61 +145,51 @@ def figure_2(home: Home) -> Markup:
 
 def figure_3(home: Home) -> Markup:
     """Return a judged dimension under an untouched consensus against the pull of an inverted one."""
-    axes, said = (
-        ("normative, informational", _AXES[0]),
-        "a judged dimension and the pull of an inverted statistic",
-    )
-    return pieces.grid(_own_planes(home, (_DIMENSION, _PULLS[0]), axes, said, False)) + family(
-        home, "predictor"
-    )
+    axes = ("normative, informational", _AXES[0])
+    said = "a judged dimension and the pull of an inverted statistic"
+    made = _own_planes(home, (_DIMENSION, _PULLS[0]), axes, said, False)
+    return pieces.grid(made) + family(home, "predictor")
 
 
 def figure_4(home: Home) -> Markup:
     """Return the strengths within each model as a heat map."""
+    measures = [f"ipsative_{name}" for name in ABILITIES]
     known = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_s10")}
-    body, derived = [], []
+    body, derived = {}, []
     for row in exhibits.printed(BENCHMARK, "table_1")[:20]:  # as many as the paper's figure has
-        values = strengths({name: float(row[name]) for name in ABILITIES})
         if (own := known.get(row["model"])) is not None:
-            values = {name: float(own[f"ipsative_{name}"]) for name in ABILITIES}
+            body[row["model"]] = [float(own[name]) for name in measures]
         else:
             derived.append(row["model"])
-        body.append((row["model"], list(values.values())))
+            body[row["model"]] = [*strengths({name: float(row[name]) for name in ABILITIES}).values()]
     method = f"{_NO_INTERVAL}; {', '.join(derived)}: from table 1, as those of table S10 follow from it"
-    made = [_heat(PRINTED, body, _PRINTED_N, method)]
-    measures = [f"ipsative_{name}" for name in ABILITIES]
+    made = [_heat(PRINTED, [*body.items()], _PRINTED_N, method)]
     for title, groups in exhibits.own(home, BENCHMARK, measures, _NORMAL).items():
         cells = [
-            (key[0], [values[name].point(100).value if name in values else None for name in measures])
-            for key, values in groups.items()
+            (key[0], [own[m].point(100).value if m in own else None for m in measures])
+            for key, own in groups.items()
         ]
         made.append(_heat(title, cells, _n(groups), "means; intervals are in the table of S10"))
     return pieces.grid(made)
 
 
 def _heat(title: str, body: Sequence[Any], n: str, method: str) -> Markup:
-    said = "each ability minus the model's own mean, points"
-    names = [name.replace("_", "-") for name in ABILITIES]
+    said, names = "each ability minus the model's own mean, points", [a.replace("_", "-") for a in ABILITIES]
     drawn = figures.heat_map(body, columns=names, name=f"{title}: {said}")
     return exhibits.figure_of(title, drawn, said, n=n, method=method)
 
 
 def _by_model(home: Home, stem: str, columns: Sequence[Column], where: str = _NORMAL) -> Markup:
-    """Return a printed table with a row per model, and the study's own."""
     own = exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
     printed_rows = exhibits.printed(BENCHMARK, stem)
     return exhibits.tables(BENCHMARK, own, printed_rows, columns, keys={"model": "model"})
 
 
 def _pairs(home: Home, stem: str, rho: str, keys: Mapping[str, str], more: Sequence[Column] = ()) -> Markup:
-    """Return a printed table of agreements of rankings, and the study's own."""
-    columns = [Column("Spearman's ρ", "rho"), *more]
-    body = [
-        (*(row[name] for name in keys), *(pieces.exact(row[column.printed]) for column in columns))
-        for row in exhibits.printed(BENCHMARK, stem)
-    ]
-    heads = (*keys.values(), *(column.label for column in columns))
-    return pieces.table(heads, body, PRINTED) + family(home, rho)
+    columns = {"rho": "Spearman's ρ", **{each.printed: each.label for each in more}}
+    printed_rows = exhibits.printed(BENCHMARK, stem)
+    body = [(*(row[k] for k in keys), *(pieces.exact(row[name]) for name in columns)) for row in printed_rows]
+    return pieces.table((*keys.values(), *columns.values()), body, PRINTED) + family(home, rho)
 
 
 def table_s9(home: Home) -> Markup:

@@ -114,7 +114,6 @@ _KEY = ("model", "run", "condition", "item_id")
 _REPLIES = tuple(f"reply_{step}" for step in STEPS)
 
 
-# --- tiers ------------------------------------------------------------------------------------------------------------
 def tiers(measures: Measures) -> Floats:
     """Return the tiers of instances, ``(N, 3)``, 0..1 with four decimals, from their computed and judged measures."""
     found = [_weighted(tier, measures, stretch=True) for tier in WEIGHTS]
@@ -169,7 +168,6 @@ def judged_share_missing(measures: Measures, options: Options) -> Floats:
     return np.asarray(np.clip(np.column_stack(gaps), 0.0, 1.0) @ shares)
 
 
-# --- judged -----------------------------------------------------------------------------------------------------------
 def judged_measures(judged: Sequence[object] | None, n: int) -> dict[str, Floats]:
     """Return judge grades by measure ``(n,)``, NaN where there is no number, of a mapping or None for each instance."""
     given = [None] * n if judged is None else judged
@@ -210,7 +208,6 @@ def strengths(printed: Mapping[str, float]) -> dict[str, float]:
     return {name: printed[name] - centre for name in ABILITIES}
 
 
-# --- instances --------------------------------------------------------------------------------------------------------
 def outcome(
     instance: Instance, triple: Triple, options: Options
 ) -> tuple[str, float | None, float | None] | None:

@@ -64,7 +64,6 @@ def untidily(reply: str, form: str) -> str:
     }[form]
 
 
-# --- respondents ------------------------------------------------------------------------------------------------------
 class Argument(NamedTuple):
     """What one analyst says of one claim, strongest last when sorted."""
 

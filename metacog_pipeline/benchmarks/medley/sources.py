@@ -71,8 +71,7 @@ def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, 
 
 def load_source(home: Home) -> Path:
     """Return the folder of the kept source after checking every file against its digest."""
-    folder = source_path(home)
-    if not folder.exists():
+    if not (folder := source_path(home)).exists():
         told = "run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
         raise SourceError(f"{folder}: source {PUBLISHED!r} is not fetched; {told}")
     for file in DIGESTS:
@@ -116,12 +115,11 @@ def _copies(place: Path, file: str) -> Iterator[bytes]:
 
 def _pinned(file: str, copies: Iterable[bytes], where: str) -> bytes:
     """Return the copy that has the pinned digest."""
-    found = []
+    found = {}
     for content in copies:
-        found.append(sha256_hex(content))
-        if found[-1] == DIGESTS[file]:
+        found[sha256_hex(content)] = content
+        if DIGESTS[file] in found:
             return content
-    raise SourceError(
-        f"{where}: the content is not that of {file!r} of source {PUBLISHED!r}: expected sha256 {DIGESTS[file]}, found "
-        f"{found[0] if found else 'no such file'}; replace it or run `metacog doctor STUDY --fetch`"
-    )
+    told = f"expected sha256 {DIGESTS[file]}, found {next(iter(found), 'no such file')}"
+    why = f"the content is not that of {file!r} of source {PUBLISHED!r}: {told}"
+    raise SourceError(f"{where}: {why}; replace it or run `metacog doctor STUDY --fetch`")

@@ -153,7 +153,6 @@ def _json(path: Path, kind: type = dict) -> Any:
     return value
 
 
-# --- the set of a study -----------------------------------------------------------------------------------------------
 def folder_of(benchmark: Any) -> Path:
     """Return the folder of a study's set."""
     if benchmark.settings.dataset == "sample":

@@ -102,7 +102,6 @@ def _made(rows: Sequence[Mapping[str, Any]], check: str) -> Made:
     return Made(frame=frame, facts=shown, checks={check: Checked(bool(tried.all()) and bool(rows), shown)})
 
 
-# --- gates ------------------------------------------------------------------------------------------------------------
 # Twelve of the published design, and three of this project. What a gate needs and was not given is not counted as passed.
 # The three of the design on judges of answers (G7, G8, G15) are about answers, not about a set.
 # Share of the claims of known-answer cases: with fewer the adversarial arm shows nothing adversarial.
@@ -204,7 +203,6 @@ def broken_invariants(instances: Sequence[Instance]) -> list[str]:
     return lines[:50]
 
 
-# --- what is declared -------------------------------------------------------------------------------------------------
 def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(sets.given(benchmark))
     failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
