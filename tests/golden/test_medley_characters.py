@@ -5,7 +5,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
-from metacog_pipeline.benchmarks.medley.prompts import applicable, load_wording
+from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
@@ -13,8 +13,6 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from tests.golden.agreed import PUBLISHED, need
 from tests.medley.bound import call, compared, estimated, read
 from tests.medley.conftest import converse_with
-
-WORDING = load_wording()
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ def answers(instances, character):
         )
         for condition in CONDITIONS
         for item in applicable(instances, condition)
-        for step, text in converse_with(respond, item, condition, WORDING)[0].items()
+        for step, text in converse_with(respond, item, condition)[0].items()
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 

@@ -6,7 +6,7 @@ import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
-from metacog_pipeline.benchmarks.medley.prompts import ask_item, load_wording
+from metacog_pipeline.benchmarks.medley.prompts import ask_item
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 
 
@@ -123,7 +123,7 @@ def debate():
     return build_debate
 
 
-def converse_with(respond, item, condition="normal", wording=None, mode="text", seed=1):
+def converse_with(respond, item, condition="normal", mode="text", seed=1):
     """Ask a respondent every step of an instance; return its replies and the requests by step."""
     replies, requests = {}, {}
 
@@ -135,7 +135,7 @@ def converse_with(respond, item, condition="normal", wording=None, mode="text", 
         replies[step], requests[step] = answer.text, request
         return answer
 
-    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), 1))
+    asyncio.run(ask_item(item, condition, mode, ask, 1))
     return replies, requests
 
 

@@ -30,7 +30,6 @@ from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.study.wording import words_of
 
 
 class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response]):
@@ -90,12 +89,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        words = "" if self.settings.wording is None else f":{'-'.join(self.wording.id.split())}"
-        return (self.settings.scoring + words,)
-
-    @property
-    def wording(self) -> prompts.Wording:
-        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
+        return (self.settings.scoring,)
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
@@ -124,10 +118,10 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return items.STEPS
 
     def prompt_digest(self, condition: str) -> Any:
-        return [self.wording.digest, "share"]
+        return [prompts.load_wording().digest, "share"]
 
     async def ask(self, item: Instance, condition: str, chat: contract.Chat) -> None:
-        await prompts.ask_item(item, condition, chat.mode, chat, self.wording, chat.spec.max_tokens)
+        await prompts.ask_item(item, condition, chat.mode, chat, chat.spec.max_tokens)
 
     def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         return SimulatedRespondent(self.items, parameters)
@@ -144,8 +138,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         told = read.blanks_marked(responses)
         scored = score_instances(told, self.items, grades, scoring=self.settings.scoring)
         scored = judging.graded_by(scored, judgements, [spec.name for spec in self.judges])
-        words = "house" if self.settings.wording is None else self.wording.id
-        return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
+        return scored.with_columns(scoring=pl.lit(self.settings.scoring), wording=pl.lit("house"))
 
     def scoring_digest(self) -> Any:
         return [items_digest(self.context.home, self.name, Instance)]

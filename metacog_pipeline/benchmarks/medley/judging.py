@@ -68,7 +68,7 @@ def judge_words() -> tuple[Wording, str]:
         form.append(", ".join(f'"{key}": <0-3>' for key in keys))
     fixed = {"rubric": "\n\n".join(rubric), "form": "{" + ",\n ".join(form) + "}"}
     text = PLACE.sub(lambda place: fixed.get(place[1], place[0]), data["text"])
-    return Wording("judge", {"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"]), digest
+    return Wording({"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"]), digest
 
 
 # --- reply ------------------------------------------------------------------------------------------------------------

@@ -14,17 +14,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking.types import Ask
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.construction import pool
 from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
-from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
-from metacog_pipeline.study.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 SUPPORTS, OPPOSES, UNCERTAIN, UNKNOWN = "supports", "opposes", "uncertain", "?"
@@ -178,16 +175,6 @@ ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows mo
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
 _WORDS = ("scale", "claims", "claims_again")
-_OPTIONAL = ("scale", "given_claims_again")
-_TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *items.STEPS, BARE, GENERIC)
-# What a text must hold. Besides it may hold the claims and `_WORDS`: a private step never shows the others.
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    items.STEP_A: ("vignette",),
-    items.B_PRIVATE: ("vignette", "step_a"),
-    items.B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
-    GENERIC: ("vignette", "step_a"),
-    BARE: ("vignette", "step_a", "analysts"),
-}
 Messages = tuple[Message, ...]
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _QUOTED = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n(.*?)\n=== END \1 \2 ===", re.DOTALL)
@@ -197,7 +184,6 @@ _QUOTED = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n(.*?)\n=== END \1
 class Wording:
     """Every text of a study's prompts; ``system`` is the system message of every call, ``""`` for none."""
 
-    id: str
     texts: Mapping[str, str]
     system: str = ""
 
@@ -234,10 +220,9 @@ def quoted(messages: Iterable[Message]) -> dict[str, str]:
     return {name: inside for name, _, inside in reversed(_QUOTED.findall(text))}
 
 
-def messages(
-    step: str, shown: items.Instance, condition: str, wording: Wording, step_a: str = ""
-) -> Messages:
+def messages(step: str, shown: items.Instance, condition: str, step_a: str = "") -> Messages:
     """Return the messages of a step: ``shown`` is the instance as its condition presents it, ``step_a`` that reply."""
+    wording = load_wording()
     if step != items.B_SOCIAL:
         name = GENERIC if step == items.B_PRIVATE and condition == items.NUDGED else step
         return wording.messages(name, shown, {"step_a": step_a})
@@ -249,14 +234,12 @@ def messages(
     return wording.messages(name, shown, {"step_a": step_a, "analysts": listed, "consensus": consensus})
 
 
-async def ask_item(
-    item: items.Instance, condition: str, mode: str, ask: Ask, wording: Wording, room: int
-) -> None:
+async def ask_item(item: items.Instance, condition: str, mode: str, ask: Ask, room: int) -> None:
     """Ask every step of ``item``; the answers are kept by ``ask``. ``room`` is the model's limit of tokens."""
     shown, step_a = presented(item, condition), ""
     claims = tuple(claim.claim_id for claim in item.claims) or items.CLAIM_IDS
     for step in items.STEPS:
-        words = messages(step, shown, condition, wording, step_a)
+        words = messages(step, shown, condition, step_a)
         held, tokens = constraint(mode, step, claims), max(room, ANSWER_TOKENS)
         # Replies are long, and nobody reads alternatives to their tokens.
         answer = await ask(step, words, constraint=held, max_tokens=tokens, top_logprobs=0)
@@ -292,23 +275,9 @@ def json_object(properties: dict[str, object]) -> dict[str, object]:
     return {"type": "object", "properties": properties, **fixed}
 
 
-def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording; with the texts of the TOML file ``path`` in place of its own where one is given."""
-    ours = _wording(shipped("data", "medley", "prompts.toml"), Wording("", {}))
-    return ours if path is None else _wording(path, ours)
-
-
-def _wording(path: Path, base: Wording) -> Wording:
-    data, texts = read_words(path), dict(base.texts)
-    require_known(str(path), data, ("id", "system", *_TEXTS))
-    for key in (key for key in _TEXTS if key in data):
-        where, text = f"{path}: {key}", data[key]
-        texts[key] = "" if key in _OPTIONAL and text == "" else require_text(where, text)
-        needed, named = set(_NEEDED.get(key, ())), set(PLACE.findall(texts[key]))
-        allowed = {"claim_list"} if needed or key.startswith("given_claims") else set()
-        allowed |= {*needed, *_WORDS} if needed else set()
-        if not needed <= named <= allowed:
-            are, need, may = (", ".join(sorted(each)) or "none" for each in (named, needed, allowed))
-            raise StudyError(f"{where}: places are {are}; needed: {need}; allowed: {may}")
-    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    return Wording(name, texts, system_text(path, data, base.system))
+@functools.cache  # the shipped file does not change under a running process
+def load_wording() -> Wording:
+    """Return the words of `data/medley/prompts.toml`."""
+    texts = read_toml(shipped("data", "medley", "prompts.toml"))
+    system = texts.pop("system")
+    return Wording({key: text for key, text in texts.items() if key != "id"}, system)

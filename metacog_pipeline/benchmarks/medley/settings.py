@@ -40,6 +40,8 @@ class Settings(sections.Settings):
 
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong: judges must be listed and of a family, as must every model that is judged."""
+        if self.wording is not None:
+            yield "benchmarks.medley.wording: MEDLEY is asked in its own words only; leave the key out"
         known = {spec.name: spec for spec in study.judges}
         for name in self.judges:
             if name not in known:
