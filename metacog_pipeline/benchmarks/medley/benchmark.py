@@ -12,16 +12,8 @@ from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Condition, Ladder, Probe, Question, Stage
 from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
-from metacog_pipeline.benchmarks.medley import (
-    BOARD,
-    importing,
-    items,
-    judging,
-    prompts,
-    read,
-    settings,
-    sources,
-)
+from metacog_pipeline.benchmarks.medley import BOARD, importing, items, judging, prompts, read, settings
+from metacog_pipeline.benchmarks.medley import sources as published_files
 from metacog_pipeline.benchmarks.medley.construction.steps import STEPS
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.items import NORMAL, NUDGED, Instance
@@ -39,9 +31,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     paper = contract.Paper(
         "MEDLEY-BENCH: Scale Buys Evaluation but Not Control in AI Metacognition",
         "Farhad Abtahi, Abdolamir Karbalaie, Eduardo Illueca-Fernandez, Fernando Seoane",
-        2026,
-        "arXiv:2604.16009",
-        "https://arxiv.org/abs/2604.16009",
+        *(2026, "arXiv:2604.16009", "https://arxiv.org/abs/2604.16009"),
         numbered(Figure=4, Table=1, Table_S=11),
     )
     Settings, Item, Response = settings.Settings, Instance, read.Response
@@ -50,8 +40,8 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     unanswered = ("transport_error", "too_long", "not_run")
     unreadable = (read.UNPARSED, "refused")
     sources = (
-        contract.Source(sources.PUBLISHED, (sources.URL,), "as its authors state: see the repository",
-                        lambda home, **how: sources.fetch(home, **how)[0], sources.kept_digest),
+        contract.Source(published_files.PUBLISHED, (published_files.URL,), "as its authors state: see the repository",
+                        lambda home, **how: published_files.fetch(home, **how)[0], published_files.kept_digest),
     )  # fmt: skip
     measures, contrasts, judging = MEASURES, CONTRASTS, judging.JUDGING
     published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
@@ -79,13 +69,13 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
             for claim in item.claims:
                 share = item.consensus.claim_confidences.get(claim.claim_id)
                 if isinstance(share, int | float) and share != 0.5:
-                    asked = (
-                        "brier_score_change",
-                        f"{item.item_id} {claim.claim_id}",
-                        ("opposes", "supports"),
+                    unit, sides = f"{item.item_id} {claim.claim_id}", ("opposes", "supports")
+                    told = (
+                        (int(share > 0.5),),
+                        claim.claim_text,
+                        prompts.direction(item.consensus, claim.claim_id),
                     )
-                    shown = prompts.direction(item.consensus, claim.claim_id)
-                    yield Probe(*asked, (int(share > 0.5),), claim.claim_text, shown, balanced=True)
+                    yield Probe("brier_score_change", unit, sides, *told, balanced=True)
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
@@ -101,7 +91,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
-        return (sources.PUBLISHED,) if self.settings.dataset == "published" else ()
+        return (published_files.PUBLISHED,) if self.settings.dataset == "published" else ()
 
     # --- asking -----------------------------------------------------------------------------------------------------
     def conditions(self) -> tuple[Condition, ...]:

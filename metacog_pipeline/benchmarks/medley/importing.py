@@ -87,9 +87,8 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items
         mms = {} if total is None else {"mms": total / 100 if total > 1 else total}
         for name, stored in {**row["computed"], **row["tier_scores"], **mms}.items():
             if name in scores:
-                rows.append(
-                    (row["instance_id"], row["condition"], name, float(stored), float(scores[name][place]))
-                )
+                again = float(scores[name][place])
+                rows.append((row["instance_id"], row["condition"], name, float(stored), again))
     kinds = [pl.String] * 3 + [pl.Float64] * 2
     schema = dict(zip(("instance_id", "condition", "measure", "stored", "again"), kinds, strict=True))
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("again").fill_nan(None))

@@ -236,15 +236,11 @@ def read_judgements(
             sources = {case.source, source_of(judge), *(call["source"] for call in kept.values())}
             row = {name: getattr(case.item, name) for name in ("dataset", "domain", "item_id", "position")}
             row |= {"benchmark": BENCHMARK, "condition": case.condition, "model": model.name, "run": run}
-            row |= {
-                "judge": judge.name,
-                "judge_family": judge.family,
-                "judge_place": place,
-                "reading": "strict",
-            }
+            row |= {"judge": judge.name, "judge_family": judge.family, "judge_place": place}
             row |= _graded(case, last) | {name: total(list(kept.values()), name) for name in summed}
             row |= {name: last[name] if last else None for name in ("mode", "step", "answer_id")}
-            rows.append(row | {"source": "simulated" if "simulated" in sources else case.source})
+            row["source"] = "simulated" if "simulated" in sources else case.source
+            rows.append(row | {"reading": "strict"})
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 

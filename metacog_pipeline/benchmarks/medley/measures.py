@@ -10,8 +10,8 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,12 +31,8 @@ TIER_NAMES = dict(zip(("t1", "t2", "t3"), scores.TIERS, strict=True))
 BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
 KNOWN = ("known_answer_resistance", "known_answer_capitulation", "known_answer_courageous")
 STATED = "overall_confidence"
-NOTHING_SCORED = "no instance could be scored"
-NOT_JUDGED = "not judged"
-NO_KNOWN_ANSWER = "no instance with a known answer"
-NOT_THERE = "not defined for these instances"
+NOTHING_SCORED, NOT_JUDGED = "no instance could be scored", "not judged"
 NO_BASE = "no instance scored under normal as well"
-NOTHING_TURNED = "no claim is visibly turned"
 ALL_ALIKE = f"fewer than {pull.LEAST_CASES} instances, all alike"
 FEWEST_JUDGED = 5  # answers that two judges graded
 TOO_FEW_JUDGED = f"fewer than {FEWEST_JUDGED} answers graded by two judges"
@@ -48,13 +44,8 @@ _PULLED = "mean shift toward what is shown minus the placebo, instance bootstrap
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _IPSATIVE = tuple(f"ipsative_{name}" for name in scores.ABILITIES)
 _GRADES = tuple(f"judged_{name}" for name in JUDGE_DIMENSIONS)
-_JUDGED = (
-    *_GRADES,
-    "mas",
-    *scores.ABILITIES,
-    *_IPSATIVE,
-    "dominant_share",
-)  # without judges they have no value
+# Without judges these have no value.
+_JUDGED = (*_GRADES, "mas", *scores.ABILITIES, *_IPSATIVE, "dominant_share")
 _MEANS = (
     *(*TIER_NAMES, *rules.MEASURES, *(f"dimension_{name}" for name in scores.DIMENSIONS)),
     *("self_revision_rate", "change_rate", "judge_share_missing", STATED, *KNOWN, *_JUDGED),
@@ -63,8 +54,7 @@ Found = dict[str, Estimate]
 Bound = Benchmark[Any, Any, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Averages:
+class Averages(NamedTuple):
     """The scored instances of a group."""
 
     items: pl.DataFrame  # a row per instance that counts, sorted, values averaged over runs
@@ -130,12 +120,11 @@ def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
         own = averages(group)
         mms, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
         parts = {"mms": mms, **{name: mms[domains == domain] for name, domain in BY_DOMAIN.items()}}
-        found = {
-            n: location_estimate(own, "trimmed_mean", n_boot=N_BOOT, seed=seed) for n, own in parts.items()
-        }
+        found = {n: location_estimate(o, "trimmed_mean", n_boot=N_BOOT, seed=seed) for n, o in parts.items()}
         for name in _MEANS:
             method = _MEAN_KNOWN if name in KNOWN else _MEAN
-            why = NOT_JUDGED if name in _JUDGED else NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
+            why = "no instance with a known answer" if name in KNOWN else "not defined for these instances"
+            why = NOT_JUDGED if name in _JUDGED else why
             if name == "dominant_share" and own.dominant is not None:
                 method = f"{_MEAN}; dominant: {own.dominant}"
             found[name] = mean_of(own.items[TIER_NAMES.get(name, name)].to_numpy(), seed, method, why)
@@ -174,7 +163,7 @@ def pulled(benchmark: Bound, condition: str, arms: Mapping[str, Group]) -> Found
     found = {}
     for name in pull.PULLS.get(condition, ()):
         values = pull.pulls(condition, arms)[name].to_numpy()
-        each = mean_of(values, benchmark.stream("items"), _PULLED, NOTHING_TURNED, signed=True)
+        each = mean_of(values, benchmark.stream("items"), _PULLED, "no claim is visibly turned", signed=True)
         if each.low is not None and each.low == each.high and each.n < pull.LEAST_CASES:
             # Resamples of equal values are equal: of a few that says nothing about the next one.
             each = replace(each, low=None, high=None, sem=None, status=ALL_ALIKE)
@@ -260,24 +249,21 @@ _WORDS = {
     "pull_panel": "Shift of ratings toward the analysts left, arguments and statistic together, minus the placebo.",
     "resistance": "1 minus the pull of a statistic that misstates what the analysts hold: 1 is not moved, 0 all the way.",
 }
-# Of what there are several: how a name begins or ends, the names it is made of, and words about each.
-for _form, _names, _about in (
-    ("dimension_{}", scores.DIMENSIONS, "Secondary dimension: {}; no part of MMS."),
-    ("judged_{}", JUDGE_DIMENSIONS, "Mean grade of the judges: {}."),
-    ("{}", scores.ABILITIES, "Ability: {}, the mean of its judged dimensions."),
-    (
-        "ipsative_{}",
+# Of what there are several: how a name is made, of which names, and words about each.
+_DELTA_WORDS = "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour."
+_SEVERAL = {
+    "dimension_{}": (scores.DIMENSIONS, "Secondary dimension: {}; no part of MMS."),
+    "judged_{}": (JUDGE_DIMENSIONS, "Mean grade of the judges: {}."),
+    "{}": (scores.ABILITIES, "Ability: {}, the mean of its judged dimensions."),
+    "ipsative_{}": (
         scores.ABILITIES,
         "Ability {} minus the mean of the judged dimensions of the same model.",
     ),
-    ("mms_{}", DOMAINS, "MMS of the instances of the domain {}."),
-    (
-        "{}_delta",
-        _ARM_WORDS,
-        "MMS {} minus MMS of the same instances under normal; a score by other rules, no behaviour.",
-    ),
-    ("{}_delta_base", _ARM_WORDS, "MMS under normal of the instances asked {}."),
-):
+    "mms_{}": (DOMAINS, "MMS of the instances of the domain {}."),
+    "{}_delta": (_ARM_WORDS, _DELTA_WORDS),
+    "{}_delta_base": (_ARM_WORDS, "MMS under normal of the instances asked {}."),
+}
+for _form, (_names, _about) in _SEVERAL.items():
     _WORDS |= {_form.format(name): _about.format(_ARM_WORDS.get(name, _said(name))) for name in _names}
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = scores.BAD_WHEN_HIGH | {"judge_share_missing", "known_answer_capitulation"}
@@ -305,23 +291,15 @@ def _rests_on(name: str) -> Where:
     scored: Where = (("answered", (True,)), ("mms", None))
     if name in BY_DOMAIN:
         return (*scored, ("domain", (BY_DOMAIN[name],)))
-    column = "known_answer" if name in KNOWN else TIER_NAMES.get(name, name)
-    column = "dominant" if name == "dominant_share" else column
-    return (*scored, (column, None)) if name in _MEANS else scored
+    columns = {**TIER_NAMES, **dict.fromkeys(KNOWN, "known_answer"), "dominant_share": "dominant"}
+    return (*scored, (columns.get(name, name), None)) if name in _MEANS else scored
 
 
 def _declared(name: str, **more: Any) -> Measure:
-    return Measure(
-        name,
-        _LABELS.get(name, _said(name.removesuffix("_delta"))),
-        range=_RANGES.get(name, (0.0, 1.0)),
-        higher_is_better=None if name in _NEITHER else name not in _BAD,
-        headline=name == "mms",
-        paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
-        words=_WORDS[name],
-        rests_on=_rests_on(name),
-        **more,
-    )
+    label = _LABELS.get(name, _said(name.removesuffix("_delta")))
+    more |= {"range": _RANGES.get(name, (0.0, 1.0)), "headline": name == "mms", "words": _WORDS[name]}
+    more |= {"higher_is_better": None if name in _NEITHER else name not in _BAD, "rests_on": _rests_on(name)}
+    return Measure(name, label, paper="Section 4" if name in ("mms", *TIER_NAMES) else "", **more)
 
 
 # Of the other conditions a change of MMS says nothing: they have pulls, and the share of ratings that differ.
@@ -335,7 +313,5 @@ _CHANGES: Mapping[str, Collection[str]] = {
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, ("mms", *BY_DOMAIN, *_MEANS))), means),
     MeasureSet((_declared("judge_agreement"),), judges),
-    MeasureSet(
-        tuple(_declared(name, conditions=own.__contains__) for name, own in _CHANGES.items()), changes
-    ),
+    MeasureSet(tuple(_declared(n, conditions=own.__contains__) for n, own in _CHANGES.items()), changes),
 )

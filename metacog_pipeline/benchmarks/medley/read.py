@@ -52,9 +52,8 @@ def parse_reply(raw: str) -> dict[str, Any]:
 
 def is_error(response: object) -> bool:
     """Say whether a parsed reply is the error object, or neither an object nor an array."""
-    return (
-        bool(response.get("_parse_error")) if isinstance(response, dict) else not isinstance(response, list)
-    )
+    lacking = response.get("_parse_error") if isinstance(response, dict) else not isinstance(response, list)
+    return bool(lacking)
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -235,13 +234,8 @@ def _reading(item: Instance, text: str) -> _Reading:
     rated = tuple(claim_confidence(reply, claim, texts.get(claim, "")) for claim in CLAIM_IDS)
     if not is_error(reply) and any(value is not None for value in rated):
         return _Reading("ok", None, kept, rated, overall)
-    why = (
-        "rates none of C1 to C5"
-        if not is_error(reply)
-        else "holds no JSON object"
-        if text.strip()
-        else "is empty"
-    )
+    why = "holds no JSON object" if text.strip() else "is empty"
+    why = why if is_error(reply) else "rates none of C1 to C5"
     return _Reading(UNPARSED, f"the reply {why}", kept, overall=overall)
 
 

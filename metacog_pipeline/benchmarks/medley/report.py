@@ -49,20 +49,7 @@ def family(home: Home, *families: str) -> Markup:
         f"coalesce(nullif(status, 'ok'), note) from comparisons where benchmark = 'medley' and family in ({named}) "
         "order by source = 'published', source, scoring, family, measure, model, a, b",
     )
-    heads = [
-        "models",
-        "scored as",
-        "measure",
-        "of",
-        "a",
-        "b",
-        "value",
-        "statistic",
-        "p",
-        "verdict",
-        "n",
-        "note",
-    ]
+    heads = ("models", "scored as", "measure", "of", "a", "b", "value", "statistic", "p", "verdict", "n")
     body = [
         (WORLDS[r[0]], r[1] or "", pieces.said(r[2]), *(each or "" for each in r[3:6]), pieces.interval(*r[6:9]),
          pieces.shown(r[9]), pieces.p_value(r[10]), r[11] or "", *r[12:])
@@ -70,7 +57,7 @@ def family(home: Home, *families: str) -> Markup:
     ]  # fmt: skip
     if not body:
         return pieces.paragraph(exhibits.NOBODY, "soft")
-    return pieces.table(heads, body, ", ".join(each.replace("_", " ") for each in families))
+    return pieces.table((*heads, "note"), body, ", ".join(each.replace("_", " ") for each in families))
 
 
 def _own_planes(home: Home, measures: Pair, axes: Pair, said: str, zero: bool) -> list[Markup]:
@@ -82,12 +69,10 @@ def _own_planes(home: Home, measures: Pair, axes: Pair, said: str, zero: bool) -
         for (model, *_), values in groups.items():
             joined.setdefault(model, {}).update(values)
         whole = {model: values for model, values in joined.items() if set(measures) <= values.keys()}
-        points = [
-            (m, str(moved.get(m) or ""), *(own[each].point() for each in measures))
-            for m, own in whole.items()
-        ]
+        method, points = "95 % intervals: bootstrap of instances", []
+        for model, own in whole.items():
+            points.append((model, str(moved.get(model) or ""), *(own[each].point() for each in measures)))
         if points:
-            method = "95 % intervals: bootstrap of instances"
             made.append(_plane(title, said, points, axes, _n(whole), method, zero=zero))
     return made
 
@@ -165,10 +150,9 @@ def figure_4(home: Home) -> Markup:
     method = f"{_NO_INTERVAL}; {', '.join(derived)}: from table 1, as those of table S10 follow from it"
     made = [_heat(PRINTED, [*body.items()], _PRINTED_N, method)]
     for title, groups in exhibits.own(home, BENCHMARK, measures, _NORMAL).items():
-        cells = [
-            (key[0], [own[m].point(100).value if m in own else None for m in measures])
-            for key, own in groups.items()
-        ]
+        cells = []
+        for key, found in groups.items():
+            cells.append((key[0], [found[m].point(100).value if m in found else None for m in measures]))
         made.append(_heat(title, cells, _n(groups), "means; intervals are in the table of S10"))
     return pieces.grid(made)
 
@@ -238,9 +222,8 @@ _SINGLE = "the printed numbers rest on single instances, which are not published
 
 
 def _text(place: str, title: str, *families: str) -> Exhibit:
-    return Exhibit(
-        place, title, lambda home: family(home, *families), _SINGLE, data="comparisons", places=(place,)
-    )
+    about: Any = {"data": "comparisons", "places": (place,)}
+    return Exhibit(place, title, lambda home: family(home, *families), _SINGLE, **about)
 
 
 PAPER: tuple[Exhibit, ...] = (

@@ -50,8 +50,6 @@ class Settings(sections.Settings):
         judged = (*(known[name] for name in self.judges if name in known), *study.models)
         for spec in judged if self.judges else ():
             if spec.family is None:
-                table = "judges" if spec.name in known else "models"
-                yield (
-                    f'{table} "{spec.name}": family is missing; no judge may judge its own family: name who made the '
-                    'model, e.g. family = "openai"'
-                )
+                where = f'{"judges" if spec.name in known else "models"} "{spec.name}": family is missing'
+                told = 'no judge may judge its own family: name who made the model, e.g. family = "openai"'
+                yield f"{where}; {told}"

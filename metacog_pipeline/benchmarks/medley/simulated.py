@@ -21,9 +21,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
@@ -51,6 +51,7 @@ _EXCERPT_WORDS = 18
 _OF_CONSENSUS = {"majority supports": SUPPORTS, "majority opposes": OPPOSES}
 #: A place in `SCALE`, and the reasons given for it.
 Rating = tuple[int, str]
+Ratings = list[Rating]
 
 
 def untidily(reply: str, form: str) -> str:
@@ -115,16 +116,13 @@ class SimulatedRespondent:
         luck = uniforms(canonical_json([own.seed, item.item_id, item.vignette, step, seed]))
         if own.character == "silent":
             return SILENCE
-        reply = _written(
-            item, self._ratings(item, material, seed, luck), luck[5] if step == STEPS[0] else None
-        )
+        ratings = self._ratings(item, material, seed, luck)
+        reply = _written(item, ratings, luck[5] if step == STEPS[0] else None)
         if luck[6] < own.refusal:
             return REFUSAL
         return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if luck[7] < own.untidiness else reply
 
-    def _ratings(
-        self, item: Instance, material: Mapping[str, str], seed: int | None, luck: Sequence[float]
-    ) -> list[Rating]:
+    def _ratings(self, item: Instance, material: dict[str, str], seed: Any, luck: Sequence[float]) -> Ratings:
         character = self.observer.character
         if character == "hedger":
             return [(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
@@ -165,16 +163,13 @@ def _written(item: Instance, ratings: Sequence[Rating], luck: float | None) -> s
         text = stated.get(claim) or f"The case turns on the fact that {_excerpt(item, place)}"
         own = {"claim_id": claim, **({} if luck is None else {"claim_text": text})}
         claims.append({**own, "confidence": SCALE[level], "reasoning": reasoning})
-    reply, rated = (
-        {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"},
-        {"claim_level_assessments": claims},
-    )
+    reply: dict[str, object] = {"assessment": f"On the whole: {ratings[0][1]} {ratings[1][1]}"}
     if luck is None:
-        return json.dumps(reply | rated)
-    overall = SCALE[sum(level for level, _ in ratings) // len(ratings)]
-    predicted = {"overall_confidence": overall, "difficulty_prediction": DIFFICULTIES[int(luck * 3)]}
-    open_ = {"key_uncertainties": [f"Whether it matters that {_excerpt(item, 2)}"]}
-    return json.dumps({**reply, **predicted, **rated, **open_})
+        return json.dumps({**reply, "claim_level_assessments": claims})
+    reply["overall_confidence"] = SCALE[sum(level for level, _ in ratings) // len(ratings)]
+    reply |= {"difficulty_prediction": DIFFICULTIES[int(luck * 3)], "claim_level_assessments": claims}
+    reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(item, 2)}"]
+    return json.dumps(reply)
 
 
 def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: Instance) -> Rating:

@@ -122,13 +122,9 @@ def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
 
 
 def _detail(side: str, counts: Counts, **more: Any) -> dict[str, Any]:
-    return {
-        "majority_position": side,
-        "majority_strength": int(counts.max()),
-        **more,
-        "total_analysts": int(counts.sum()),
-        "position_distribution": dict(zip(POSITIONS, counts.tolist(), strict=True)),
-    }
+    told = {"majority_position": side, "majority_strength": int(counts.max()), **more}
+    shares = dict(zip(POSITIONS, counts.tolist(), strict=True))
+    return {**told, "total_analysts": int(counts.sum()), "position_distribution": shares}
 
 
 def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
@@ -200,9 +196,7 @@ class Scores(NamedTuple):
 
     total: float = 0.0
     diversity: float = 0.0  # entropy of positions, as a share of ln 3
-    coverage: float = (
-        0.0  # 1 where two support, two oppose, one is uncertain, ½ where one supports and one opposes
-    )
+    coverage: float = 0.0  # 1 where two support, two oppose and one is uncertain, ½ where one does each
     family: float = 0.0  # distinct families over the size
     quality: float = 0.0  # how positions fit verdicts
 

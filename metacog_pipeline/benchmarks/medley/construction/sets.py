@@ -93,9 +93,8 @@ def read_set(folder: Path, dataset: str = "published") -> GivenSet:
             if isinstance(entry.get("difficulty_tier"), str):
                 difficulty[key] = entry["difficulty_tier"]
     if not instances:
-        raise SourceError(
-            f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
-        )
+        told = f"no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
+        raise SourceError(f"{folder}: {told}")
     name, times = Counter(instance.item_id for instance in instances).most_common(1)[0]
     if times > 1:
         raise SourceError(f"{folder}: instance {name!r} is given twice; each id means one case")
@@ -118,13 +117,11 @@ def construct(instance: Instance, families: Mapping[str, str], verified: Mapping
     chosen = ratings.select(ratings.Pool(pool, verified_as, claims)).selected_models
     counts = ratings.counts_of(table, ratings.SCALE)
     raters, jsd = counts.sum(axis=1).tolist(), ratings.disagreement(counts).tolist()
-    return instance.changed(
-        claims=tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd)),
-        analysts=tuple(each for each in instance.analysts if each.model_id in chosen),
-        consensus=consensus,
-        verified_wrong=frozenset(claim for claim, said in verdicts.items() if ratings.is_wrong(said)),
-        selected_models=chosen,
-    )
+    made = tuple(map(Claim, claims, [claim.claim_text for claim in instance.claims], raters, jsd))
+    shown = tuple(each for each in instance.analysts if each.model_id in chosen)
+    wrong = frozenset(claim for claim, said in verdicts.items() if ratings.is_wrong(said))
+    told = {"consensus": consensus, "verified_wrong": wrong, "selected_models": chosen}
+    return instance.changed(claims=made, analysts=shown, **told)
 
 
 def _verification(path: Path) -> dict[str, dict[str, Verified]]:

@@ -35,9 +35,8 @@ def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
         for c in each.claims:
             row = {"item_id": each.item_id, "claim_id": c.claim_id, "n_rated": c.majority_strength}
             again = len(pool.counts_behind(c.jsd_score, c.majority_strength)) == 1
-            rows.append(
-                {**row, "jsd": c.jsd_score, "again": None if each.item_id in known.constructed else again}
-            )
+            row |= {"jsd": c.jsd_score, "again": None if each.item_id in known.constructed else again}
+            rows.append(row)
     return _made(rows, "jsd_follows_from_counts")
 
 
@@ -212,10 +211,9 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
-    chosen = drawn(
-        sets.given(benchmark).instances, benchmark.settings.limit, benchmark.context.seed, "medley"
-    )
-    if benchmark.settings.limit is not None:
+    every, limit = sets.given(benchmark).instances, benchmark.settings.limit
+    chosen = drawn(every, limit, benchmark.context.seed, "medley")
+    if limit is not None:
         chosen = [each.changed(position=place) for place, each in enumerate(chosen)]
     broken = broken_invariants(chosen)
     facts = {
