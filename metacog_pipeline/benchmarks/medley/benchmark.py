@@ -96,13 +96,11 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
     # --- asking -----------------------------------------------------------------------------------------------------
     def conditions(self) -> tuple[Condition, ...]:
         """Return the study's conditions, the normal one first: the others reuse its first two steps."""
-        found = []
-        for name in sorted(self.settings.conditions, key=lambda name: name != NORMAL):
-            # Worded the same as under normal: step A, and the step that the condition leaves alone.
-            kept = items.B_SOCIAL if name == NUDGED else items.B_PRIVATE
-            shared = {} if name == NORMAL else {NORMAL: (items.STEP_A, kept)}
-            found.append(Condition(name, partial(prompts.applicable, condition=name), shared))
-        return tuple(found)
+        # Worded the same as under normal: step A, and the step that the condition leaves alone.
+        kept = {name: {NORMAL: (items.STEP_A, items.B_PRIVATE)} for name in items.EVERY}
+        kept |= {NORMAL: {}, NUDGED: {NORMAL: (items.STEP_A, items.B_SOCIAL)}}
+        names = sorted(self.settings.conditions, key=lambda name: name != NORMAL)
+        return tuple(Condition(n, partial(prompts.applicable, condition=n), kept[n]) for n in names)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         return items.STEPS

@@ -42,7 +42,6 @@ _JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
 _OWN = ("dataset", "scoring", "source", "condition", "family")
 
 
-# --- which groups -----------------------------------------------------------------------------------------------------
 def _worlds(groups: Sequence[Group], whole: bool) -> Worlds:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[Comparison, list[Group]] = {}
@@ -101,12 +100,10 @@ def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
 
 
 def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike, **more: Any) -> Comparison:
-    """Return how two rankings of the same models agree."""
     found = robust.rank_shift(first, second)
     return _with(row, found.rho, **{"statistic": float(found.largest), **more})
 
 
-# --- between models ---------------------------------------------------------------------------------------------------
 def paired(benchmark: measures.Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]) -> Rows:
     """Yield the wanted pairs of models under every condition, on the instances both were scored on."""
     arms = measures.arms_of(groups)
@@ -223,7 +220,6 @@ def _ranksum(row: Comparison, values: Floats, shown: Any) -> Comparison:
     return replace(row, value=found.r, statistic=found.u, p=found.p, n=n, status=found.status, note=note)
 
 
-# --- how firm a ranking is --------------------------------------------------------------------------------------------
 def rankings(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how rankings agree over every two domains, without a domain, over ways to average, and by MMS and MAS."""
     for base, own in _scored(groups, least=2):
@@ -247,7 +243,6 @@ def rankings(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             yield _by_rank(replace(row, family="rank_divergence", a="mms", b="mas"), whole, mas)
 
 
-# --- what judges grade ------------------------------------------------------------------------------------------------
 def components(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield the principal components of the judged dimensions, over models and over instances."""
     for base, own in _scored(groups):
@@ -259,11 +254,10 @@ def components(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             for place, share in enumerate(found.explained):
                 weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
                 heavy = sorted(weights, key=lambda each: (-round(abs(each[1]), 9), each[0]))[:3]
-                yield replace(
-                    base, family="pca", measure=f"judged dimensions over {level}", a=f"component {place + 1}",
-                    value=float(share), n=found.n, status=found.status,
-                    note=", ".join(f"{name} {weight:+.2f}" for name, weight in heavy),
-                )  # fmt: skip
+                note = ", ".join(f"{name} {weight:+.2f}" for name, weight in heavy)
+                row = replace(base, measure=f"judged dimensions over {level}", a=f"component {place + 1}")
+                row = replace(row, family="pca", n=found.n, status=found.status)
+                yield replace(row, value=float(share), note=note)
 
 
 def _every_grade(groups: Sequence[Group]) -> Floats:
@@ -285,10 +279,11 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
         rows = rows[~np.isnan(rows).any(axis=1)]
         rho = ranks.spearman_rows(rows.T[one], rows.T[two]).rho if len(rows) >= 3 else np.empty(0)
         for name, here in (("within abilities", same), ("between abilities", ~same)) if len(rho) else ():
-            yield replace(
-                base, family="ability_rho", measure=name, value=float(rho[here].mean()), low=float(rho[here].min()),
-                high=float(rho[here].max()), n=len(rows), note="low and high: range over pairs of dimensions",
-            )  # fmt: skip
+            value, low, high = (float(of(rho[here])) for of in (np.mean, np.min, np.max))
+            row = replace(
+                base, family="ability_rho", measure=name, value=value, low=low, high=high, n=len(rows)
+            )
+            yield replace(row, note="low and high: range over pairs of dimensions")
         if np.isnan(_grades(own)).any():
             continue
         grades = [dict(zip(JUDGE_DIMENSIONS, _every_grade([each]).T, strict=True)) for each in own]
@@ -354,7 +349,6 @@ def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             yield _with(row, found, p=p)
 
 
-# --- the claim of the title -------------------------------------------------------------------------------------------
 def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how scores grow with size within families, and evaluation minus control."""
     known = {spec.name: spec for spec in benchmark.context.study.models if spec.params_b}
@@ -393,7 +387,6 @@ def slope_rows(base: Comparison, size: Floats, scores: Mapping[str, Floats], fam
         yield replace(row, measure=measure, value=value, low=low, high=high, se=se, p=p, n=n, note=note)
 
 
-# --- within a model, between conditions -------------------------------------------------------------------------------
 def nudges(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how much more is revised privately on the structured questions than on a generic nudge."""
     for base, arms in _models(groups):

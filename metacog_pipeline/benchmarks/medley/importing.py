@@ -17,7 +17,7 @@ import polars as pl
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.prompts import presented
 from metacog_pipeline.benchmarks.medley.read import parse_reply
-from metacog_pipeline.benchmarks.medley.rules import REFERENCE, Triple
+from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.import_rules import RowRules, importer_of
@@ -73,13 +73,10 @@ def scored_again(results: Sequence[Mapping[str, Any]], instances: Sequence[items
     known = {instance.item_id: instance for instance in instances}
     if strange := {row["instance_id"] for row in results} - known.keys():
         raise SourceError(f"medley: {min(strange)!r} of the result file is not among the instances")
-    scores = score_triples(
-        [presented(known[row["instance_id"]], row["condition"], named=True) for row in results],
-        [Triple(*(parse_reply(str(row[step] or "")) for step in items.STEPS)) for row in results],
-        [row["judged"] for row in results],
-        REFERENCE,
-        adversarial=[row["condition"] == items.ADVERSARIAL for row in results],
-    )
+    shown = [presented(known[row["instance_id"]], row["condition"], named=True) for row in results]
+    triples = [Triple(*(parse_reply(str(row[step] or "")) for step in items.STEPS)) for row in results]
+    inverted = [row["condition"] == items.ADVERSARIAL for row in results]
+    scores = score_triples(shown, triples, [row["judged"] for row in results], adversarial=inverted)
     rows = []
     for place, row in enumerate(results):
         total = row["total_score"]

@@ -54,7 +54,6 @@ JUDGE_DIMENSIONS = tuple(DIMENSION_OF.values())
 CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1, 2, 3))
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
 @functools.cache  # the shipped file does not change under a running process
 def judge_words() -> tuple[Wording, str]:
     """Return what a judge is sent, a wording of the steps ``judge`` and ``again``, and the SHA-256 over all texts."""
@@ -71,7 +70,6 @@ def judge_words() -> tuple[Wording, str]:
     return Wording({"judge": text, "again": f"{text}\n\n{data['again']}"}, data["system"]), digest
 
 
-# --- reply ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Grades:
     """A judge's thirty criteria, 0..3 or None, and ten dimensions, 0..1: the mean of the scored criteria over 3."""
@@ -117,7 +115,6 @@ def _grade(value: object, reference: bool) -> int | None:
     return int(value) if not isinstance(value, bool) and value in range(BEST_GRADE + 1) else None
 
 
-# --- what is judged ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Case:
     """One answer of the judged model, as a judge reads it."""
@@ -175,7 +172,6 @@ def _short(value: object) -> str:
     return " ".join(text.split()) or "?" if len(text) <= LABEL_CHARACTERS else "?"
 
 
-# --- by whom ----------------------------------------------------------------------------------------------------------
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
     """Return the judges that may judge ``model``: those of another family. `Settings` sees to it that each has one."""
     return tuple(judge for judge in judges if judge.family != model.family)
@@ -198,7 +194,6 @@ def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     return [Task(one.item.item_id, one.digest, one.condition, functools.partial(run, one)) for one in asked]
 
 
-# --- how it is read ---------------------------------------------------------------------------------------------------
 _Grade = Annotated[int | None, pl.Int8]
 #: One judge's grades of one answer: who, the thirty criteria of 0 to 3, the ten dimensions of 0 to 1, and how it went.
 Judgement = make_dataclass(
@@ -263,7 +258,6 @@ def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
     return told | found.dimensions | {"status": "partial" if reason else "ok", "reason": reason}
 
 
-# --- how judges are combined ------------------------------------------------------------------------------------------
 def combined(judgements: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, float | None]]:
     """Return {(model, run, condition, instance): {dimension: median grade over judges, of 0..1, or None}}."""
     found = judgements.group_by(_KEY, maintain_order=True).agg(pl.median(*JUDGE_DIMENSIONS))

@@ -256,9 +256,8 @@ def constraint(mode: str, step: str, claim_ids: tuple[str, ...] = items.CLAIM_ID
     if mode == "text":
         return None
     text: Any = {"type": "string"}
-    label, difficulty, names = (
-        text | {"enum": list(o)} for o in (items.LABELS, items.DIFFICULTIES, claim_ids)
-    )
+    kinds = (items.LABELS, items.DIFFICULTIES, claim_ids)
+    label, difficulty, names = (text | {"enum": list(own)} for own in kinds)
     claim = {"claim_id": names, "claim_text": text, "confidence": label, "reasoning": text}
     fields = {"assessment": text, "overall_confidence": label, "difficulty_prediction": difficulty}
     more = {"key_uncertainties": {"type": "array", "items": text}}

@@ -170,9 +170,7 @@ def _label_number(text: str, labels: LabelMap) -> float:
 
 FORM = 'one JSON object with "claim_level_assessments", a rating for each of the claims'
 UNPARSED = "answer_unparsed"
-Confidence = Annotated[
-    float | None, "confidence in the claim under the reference map, 0..1; null where not rated"
-]
+_RATED = "confidence in the claim under the reference map, 0..1; null where not rated"
 RATED = {letter: [f"{letter}_{claim.lower()}" for claim in CLAIM_IDS] for letter in "aps"}
 #: One instance under one condition: what each step rates. ``status`` is that of the first step, in the order of asking,
 #: that is not ``ok``.
@@ -183,13 +181,11 @@ Response: type = make_dataclass(
         ("is_known_answer", bool),
         ("failed_step", Annotated[str | None, "the first step that is not ok"]),
         *((f"status_{step}", str) for step in STEPS),
-        *((name, Confidence) for names in RATED.values() for name in names),
+        *((name, Annotated[float | None, _RATED]) for names in RATED.values() for name in names),
         ("overall_confidence", Annotated[float | None, "confidence in the whole assessment of step A, 0..1"]),
         ("reply_step_a", Annotated[str | None, "the parsed reply as JSON, error objects included"]),
-        ("reply_b_private", str | None),
-        ("reply_b_social", str | None),
-        ("status", str, "not_run"),
-        ("reason", str | None, None),
+        *((f"reply_{step}", str | None) for step in STEPS[1:]),
+        *(("status", str, "not_run"), ("reason", str | None, None)),
     ],
     bases=(contract.Response,),
     namespace={"__doc__": "The typed reading of one instance's three replies under one condition."},

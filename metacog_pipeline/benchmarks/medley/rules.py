@@ -121,7 +121,6 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
 
 
 def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, str]]:
-    """Return names, openings and phrases of the analysts."""
     # By what a text must hold between two blanks, so that one pass over its words finds all; see `_phrases_within`.
     names, index = set[str](), dict[str, str]()
     for analyst in instance.analysts:
@@ -160,7 +159,6 @@ def _at_least_median(values: Floats) -> Bools:
     return values >= (np.median(known) if len(known) else math.inf)
 
 
-# --- texts ------------------------------------------------------------------------------------------------------------
 def opening(response: object) -> str:
     """Return the overall assessment of a reply, or else its assessment; "" where there is neither."""
     found = _texts([response], "overall_assessment", "assessment")
@@ -213,7 +211,6 @@ def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
     return cited, overlap, phrases
 
 
-# --- batches ----------------------------------------------------------------------------------------------------------
 #: Replies and constants of N instances with at most C claims, as arrays; NaN means "not there".
 # (N, C): a, p, s, minimal, the confidences of each step, and `_NUMBERS` and `_FLAGS` of panels; change: |s - a|; both:
 # where a, s and the consensus are known; right: 1 where the consensus is above 0.5.
@@ -266,7 +263,6 @@ def _entries(reply: object, labels: LabelMap) -> tuple[float, float, float]:
     return len(values), sum(low <= value <= high for value in values), variance
 
 
-# --- measures ---------------------------------------------------------------------------------------------------------
 NO_EVIDENCE = 0.5  # what a measure gives where there is nothing to measure
 LARGEST_CHANGE = 0.8  # from the lowest label to the highest
 BINS = 5
@@ -408,7 +404,6 @@ MEASURES: Mapping[str, Callable[[Batch, Options], Floats]] = {
 }
 
 
-# --- what they share --------------------------------------------------------------------------------------------------
 def change_rate(start: Floats, end: Floats) -> Floats:
     """Return the share of claims rated in both steps whose confidence changed; NaN without a claim."""
     change = np.abs(end - start)

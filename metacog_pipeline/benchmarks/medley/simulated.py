@@ -1,9 +1,8 @@
-"""Simulated respondents of known character, who answer in text, and simulated judges.
+"""Simulated respondents of known character, who answer in text.
 
 A respondent starts from an opinion on each claim, one of the five labels: in part the case's, in part its own for that
 case, the rest new in each run (`seeded_sample.mixed`). Then its character decides:
 
-=================  =================================================================================================
 argument-follower  takes the side of the best argument on a claim if that is a strong one, and says whose and which; how
                    many hold a position does not matter to it
 crowd-follower     takes the side of the consensus, or of most analysts where the consensus is divided, and says so
@@ -11,7 +10,6 @@ stubborn           keeps every rating
 hedger             is moderately sure of everything, in every step
 random             rates at random in every step
 silent             says nothing that can be read
-=================  =================================================================================================
 
 Reviewing its own answer, one who can be moved takes some ratings back by one label.
 """
@@ -38,7 +36,6 @@ from metacog_pipeline.transcripts.parquet import without_surrogates
 SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
 STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
 READ_CHARACTERS = 5_000  # of one text
-FORMS = ("fenced", "thinking", "prose around", "cut off", "no object")
 REFUSAL, SILENCE = "I'm sorry, but I can't assess this case.", "I would rather not commit myself."
 _CUTS = (0.1, 0.3, 0.5, 0.8)  # shares of first opinions below low, moderate, high, very high
 _MODERATE = 2
@@ -54,15 +51,16 @@ Rating = tuple[int, str]
 Ratings = list[Rating]
 
 
-def untidily(reply: str, form: str) -> str:
-    """Return a reply in one of the `FORMS` that leave the asked one: most can still be read, some cannot."""
-    return {
-        "fenced": f"```json\n{reply}\n```",
-        "thinking": f"<think>Let me weigh this {{step by step}}.</think>\n{reply}",
-        "prose around": f"Here is my assessment.\n\n{reply}\n\nTell me if you need more.",
-        "cut off": reply[: len(reply) * 9 // 10],
-        "no object": "Overall I lean towards the first explanation, with moderate confidence in the rest.",
-    }[form]
+def untidily(reply: str, luck: float) -> str:
+    """Return a reply in a form that was not asked for: most can still be read, some cannot."""
+    forms = (
+        f"```json\n{reply}\n```",
+        f"<think>Let me weigh this {{step by step}}.</think>\n{reply}",
+        f"Here is my assessment.\n\n{reply}\n\nTell me if you need more.",
+        reply[: len(reply) * 9 // 10],
+        "Overall I lean towards the first explanation, with moderate confidence in the rest.",
+    )
+    return forms[int(luck * len(forms))]
 
 
 class Argument(NamedTuple):
@@ -120,7 +118,7 @@ class SimulatedRespondent:
         reply = _written(item, ratings, luck[5] if step == STEPS[0] else None)
         if luck[6] < own.refusal:
             return REFUSAL
-        return untidily(reply, FORMS[int(luck[5] * len(FORMS))]) if luck[7] < own.untidiness else reply
+        return untidily(reply, luck[5]) if luck[7] < own.untidiness else reply
 
     def _ratings(self, item: Instance, material: dict[str, str], seed: Any, luck: Sequence[float]) -> Ratings:
         character = self.observer.character
@@ -173,7 +171,6 @@ def _written(item: Instance, ratings: Sequence[Rating], luck: float | None) -> s
 
 
 def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: Instance) -> Rating:
-    """Return the rating of an observer who goes by the best argument, first of ``shown``, and by nothing else."""
     own = _SIDE_OF[level]
     other = next((one for one in shown if one.position != own), None)
     if other is None:
@@ -187,7 +184,6 @@ def _after_arguments(claim: str, level: int, shown: Sequence[Argument], item: In
 
 
 def _after_crowd(claim: str, level: int, direction: str | None, shown: Sequence[Argument]) -> Rating:
-    """Return the rating of an observer who goes where the consensus is, or else most analysts."""
     counts = Counter(one.position for one in shown)
     majority = _OF_CONSENSUS.get(direction or "")
     if majority is None and counts[SUPPORTS] != counts[OPPOSES]:

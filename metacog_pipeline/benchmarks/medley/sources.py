@@ -114,7 +114,6 @@ def _copies(place: Path, file: str) -> Iterator[bytes]:
 
 
 def _pinned(file: str, copies: Iterable[bytes], where: str) -> bytes:
-    """Return the copy that has the pinned digest."""
     found = {}
     for content in copies:
         found[sha256_hex(content)] = content
