@@ -1,7 +1,4 @@
-"""Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
-
-`CONTRASTS` has a line on each family. ``statistic`` of an agreement of rankings is the largest shift of a rank.
-"""
+"""Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ Rows = Iterator[Comparison]
 Worlds = Iterator[tuple[Comparison, list[Group]]]
 ALPHA = 0.05
 DIFFERENCE = "evaluation - control"
-NO_STATISTIC = "no inverted statistic was asked"
 TOO_FEW_SIZES = "two families of two sizes are needed, or three models of one"
 SAME_SIZE = 1e-9  # difference of log10 below which two sizes are one
 _JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
@@ -100,6 +96,7 @@ def _with(row: Comparison, found: Estimate, **more: Any) -> Comparison:
 
 
 def _by_rank(row: Comparison, first: ArrayLike, second: ArrayLike, **more: Any) -> Comparison:
+    # The statistic of an agreement of rankings is the largest shift of a rank.
     found = robust.rank_shift(first, second)
     return _with(row, found.rho, **{"statistic": float(found.largest), **more})
 
@@ -298,7 +295,6 @@ def ability_checks(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 
 def _abilities(grades: Sequence[Mapping[str, Floats]], mapping: Mapping[str, tuple[str, ...]]) -> Any:
-    """Return the MAS of each model, and the ability that most often dominates."""
     found = [abilities(each, mapping) for each in grades]
     modes = [measures.most_frequent(each["dominant"].tolist()) for each in found]
     return [float(each["mas"].mean()) for each in found], modes
@@ -424,7 +420,7 @@ def cognitive_map(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
             told |= {"a": pull.quadrant(crowd, arguments), "verdict": own or pull.character(crowd, arguments)}
             yield _with(row, crowd, **told, se=crowd.sem, status=crowd.status if crowd.value is None else OK)
         elif own is not None:  # some habits show without it
-            yield replace(row, n=known.items.height, verdict=own, status=NO_STATISTIC)
+            yield replace(row, n=known.items.height, verdict=own, status="no inverted statistic was asked")
 
 
 def _both_pulls(benchmark: measures.Bound, arms: Mapping[str, Group]) -> tuple[Estimate, Estimate]:

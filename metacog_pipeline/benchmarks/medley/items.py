@@ -114,10 +114,7 @@ def anonymised(instance: Instance) -> Instance:
 
 
 def instance_from_published(published: object, consensus: Any = None, **more: Any) -> Instance:
-    """Return an instance from its JSON objects in the published files, with ``more`` of its fields.
-
-    Raises SourceError where a part that scoring rests on is missing or of the wrong type.
-    """
+    """Return an instance of its JSON objects in the published files, with ``more`` of its fields, or raise SourceError."""
     given: Any = published if isinstance(published, dict) else {}
     where = f"instance {given.get('instance_id')}"
     try:

@@ -37,20 +37,13 @@ JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
 VIGNETTE_CHARACTERS, ANSWER_CHARACTERS = 500, 5_000
 LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
 _KEY = ("model", "run", "condition", "item_id")
+JUDGE_DIMENSIONS = (
+    *("attribution_depth", "steelmanning_quality", "logical_grounding", "capitulation_quality"),
+    *("normative_vs_informational", "transparency", "intellectual_courage", "confidence_coherence"),
+    *("error_acknowledgment", "blind_spot_recognition"),
+)
 # Letter of a criterion -> dimension; three criteria each, a1 … b3.
-DIMENSION_OF = {
-    "a": "attribution_depth",
-    "s": "steelmanning_quality",
-    "g": "logical_grounding",
-    "q": "capitulation_quality",
-    "n": "normative_vs_informational",
-    "t": "transparency",
-    "k": "intellectual_courage",
-    "m": "confidence_coherence",
-    "e": "error_acknowledgment",
-    "b": "blind_spot_recognition",
-}
-JUDGE_DIMENSIONS = tuple(DIMENSION_OF.values())
+DIMENSION_OF = dict(zip("asgqntkmeb", JUDGE_DIMENSIONS, strict=True))
 CRITERIA = tuple(f"{letter}{number}" for letter in DIMENSION_OF for number in (1, 2, 3))
 
 
@@ -194,7 +187,6 @@ def judge_tasks(given: Sequence[Case], judge: ModelSpec) -> list[Task]:
     return [Task(one.item.item_id, one.digest, one.condition, functools.partial(run, one)) for one in asked]
 
 
-_Grade = Annotated[int | None, pl.Int8]
 #: One judge's grades of one answer: who, the thirty criteria of 0 to 3, the ten dimensions of 0 to 1, and how it went.
 Judgement = make_dataclass(
     "Judgement",
@@ -202,7 +194,7 @@ Judgement = make_dataclass(
         *((name, str) for name in ("benchmark", "dataset", "domain", "condition", "model")),
         *(("run", Small), ("judge", str), ("judge_family", str), ("judge_place", Small)),
         *(("item_id", str), ("position", Small)),
-        *((name, _Grade) for name in CRITERIA),
+        *((name, Annotated[int | None, pl.Int8]) for name in CRITERIA),
         *((name, float | None) for name in JUDGE_DIMENSIONS),
         *(("status", str), ("reason", str | None), ("n_unscored", Small), ("reading", str)),
         *(("latency_s", float | None), ("cost_usd", float | None)),
@@ -276,7 +268,6 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
     return scored.join(wide, on=_KEY, how="left", maintain_order="left")
 
 
-# --- a simulated judge ------------------------------------------------------------------------------------------------
 _FIRM = ("very_high", "high", "very_low", "low")
 _WORD = re.compile(r"[a-z]{7,}")
 _ANALYST = re.compile(r"\banalyst ([a-z])\b")
@@ -348,7 +339,6 @@ class SimulatedJudge:
         return json.dumps(grades)
 
 
-# --- what is declared -------------------------------------------------------------------------------------------------
 def _longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     if model.provider == "replay":
         return []  # nobody knows how much of it will be imported

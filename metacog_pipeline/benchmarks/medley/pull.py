@@ -1,14 +1,10 @@
 """The signed pull: how far ratings move toward what a condition shows, in units of the scale (0..1), minus a placebo.
 
-===================  ===========  ==============================================================================
-pull                 condition    toward
-===================  ===========  ==============================================================================
 ``pull_crowd``       adversarial  the statistic that is shown inverted; the arguments are those of ``normal``
 ``pull_arguments``   adversarial  analysts who argue against the own view, where the statistic shown is on its side
 ``pull_self``        nudged       the own view: private ratings without the questions that press on it
 ``pull_panel``       stripped,    the side of the analysts that are left, whose arguments and statistic turn
                      doses        together
-===================  ===========  ==============================================================================
 
 A pull rests on the claims that the condition visibly turns: another direction, or another majority of positions, than
 under ``normal``. It is the mean over these of a shift, the rating under the condition minus that under ``normal``, times

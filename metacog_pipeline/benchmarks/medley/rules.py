@@ -361,15 +361,6 @@ def _delta_ece(batch: Batch, options: Options) -> Floats:
     return _gain(before - after, batch)
 
 
-def _convergence(batch: Batch, options: Options) -> Floats:
-    closer = np.abs(batch.a - batch.consensus) - np.abs(batch.s - batch.consensus)
-    return _clip(0.5 + _known_mean(closer, 0.0))
-
-
-def _instability(batch: Batch, options: Options) -> Floats:
-    return _clip((1 - spearman_rows(batch.a, np.abs(batch.p - batch.a)).rho) / 2)
-
-
 def _magnitude(change: Floats) -> Floats:
     return _clip(_known_mean(np.abs(change), 0.0) / LARGEST_CHANGE)
 
@@ -393,9 +384,11 @@ MEASURES: Mapping[str, Callable[[Batch, Options], Floats]] = {
     "argument_specificity": lambda batch, _: batch.specificity,
     "update_completeness": lambda batch, _: masked_mean(1.0 - np.isnan(batch.s), batch.high_jsd, NO_EVIDENCE),
     "delta_ece": _delta_ece,
-    "consensus_convergence": _convergence,
+    "consensus_convergence": lambda b, _: _clip(
+        0.5 + _known_mean(np.abs(b.a - b.consensus) - np.abs(b.s - b.consensus), 0.0)
+    ),
     "confidence_contagion": lambda batch, _: _correlation(batch.s, batch.mean),
-    "instructional_instability": _instability,
+    "instructional_instability": lambda b, _: _clip((1 - spearman_rows(b.a, np.abs(b.p - b.a)).rho) / 2),
     "self_revision_magnitude": lambda batch, _: _magnitude(batch.p - batch.a),
     "social_influence_magnitude": lambda batch, _: _magnitude(batch.s - batch.p),
     "synthesis_necessity": _synthesis,

@@ -44,7 +44,6 @@ _LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"[0-9][0-9a-z.,/%]*")
 _WORD = re.compile(r"[a-z]{7,}")
-_EXCERPT_WORDS = 18
 _OF_CONSENSUS = {"majority supports": SUPPORTS, "majority opposes": OPPOSES}
 #: A place in `SCALE`, and the reasons given for it.
 Rating = tuple[int, str]
@@ -210,4 +209,4 @@ def _excerpt(item: Instance, place: int) -> str:
 
 
 def _words(text: str) -> str:
-    return " ".join(text.split()[:_EXCERPT_WORDS]).rstrip(".,;:!?")
+    return " ".join(text.split()[:18]).rstrip(".,;:!?")

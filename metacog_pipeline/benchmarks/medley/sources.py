@@ -52,10 +52,7 @@ def source_path(home: Home) -> Path:
 
 
 def fetch(home: Home, names: Sequence[str] = (), *, folder: Path | None = None, **how: Any) -> list[Fetched]:
-    """Bring the source into ``home``, verified; what is already there is left alone.
-
-    ``folder``: the files, or an archive of them, or one in it; ``how``: transport and progress of a download.
-    """
+    """Bring the source into ``home``, verified, downloaded or from ``folder``; what is already there is left alone."""
 
     def bring(url: str) -> Fetched:
         with contextlib.suppress(SourceError):

@@ -38,7 +38,6 @@ CORRECT, WRONG, UNCLEAR = "verified_correct", "verified_wrong", "ambiguous"
 ENOUGH = 2  # of three judges of a claim decide it
 
 
-# --- labels -----------------------------------------------------------------------------------------------------------
 def rated_labels(response: object, claim_ids: Iterable[str]) -> dict[str, str]:
     """Return {claim: label} of a reply for these claims, of each its last item."""
     wanted, found = list(claim_ids), dict[str, str]()
@@ -67,7 +66,6 @@ def counts_of(places: Ranks, kinds: Sequence[str]) -> Counts:
     return np.stack([(places == place).sum(axis=0) for place in range(len(kinds))], axis=-1)
 
 
-# --- disagreement -----------------------------------------------------------------------------------------------------
 def disagreement(counts: ArrayLike) -> Floats:
     """Return the mean Jensen–Shannon divergence of raters from their mean, 0..0.42281 nats, of (..., 5) counts."""
     # With p the share of each label: Σ p · ½ · [ln(2/(1+p)) + p·ln(2p/(1+p)) + (1−p)·ln 2]. Below two raters it is 0.
@@ -96,7 +94,6 @@ def _count_sets(raters: int) -> Counts:
     return np.unique(-np.sort(-np.diff(edges, axis=1), axis=1), axis=0)
 
 
-# --- consensus --------------------------------------------------------------------------------------------------------
 def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Consensus:
     """Return the consensus by the rule of the published files: the upper median of the labels of the analysts shown."""
     table = ranks(rated, claim_ids)
@@ -140,7 +137,6 @@ def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
     return stable
 
 
-# --- verification -----------------------------------------------------------------------------------------------------
 def majority_verdict(verdicts: Sequence[str]) -> str:
     """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
     most = Counter(verdicts).most_common(2)
@@ -166,7 +162,6 @@ def verified_claims(consensus: Consensus, verdicts: Mapping[str, Sequence[str]])
     return found
 
 
-# --- who is shown -----------------------------------------------------------------------------------------------------
 # The published panels were chosen without verdicts, from a pool that is not published: they can be scored again, not
 # chosen again.
 PANEL = 8

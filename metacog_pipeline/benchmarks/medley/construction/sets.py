@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction import pool as ratings
@@ -36,11 +36,8 @@ _FAMILIES = {
 UNKNOWN = "unknown"
 
 
-class Verified(NamedTuple):
-    """The judges' verdicts on the consensus on a claim, in their order, and the one that the file calls the majority's."""
-
-    verdicts: tuple[str, ...]
-    majority: str
+# The judges' verdicts on the consensus on a claim, in their order, and the one that the file calls the majority's.
+Verified = tuple[tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ def construct(instance: Instance, families: Mapping[str, str], verified: Mapping
     pool = [ratings.Candidate(name, families[name], own) for name, own in zip(names, labels, strict=True)]
     table = ratings.ranks(labels, claims)
     consensus = ratings.jackknife_majority(table, claims)
-    verdicts = {claim: said.verdicts for claim, said in verified.items()}
+    verdicts = {claim: given for claim, (given, _) in verified.items()}
     verified_as = ratings.verified_claims(consensus, verdicts)
     chosen = ratings.select(ratings.Pool(pool, verified_as, claims)).selected_models
     counts = ratings.counts_of(table, ratings.SCALE)
@@ -130,7 +127,7 @@ def _verification(path: Path) -> dict[str, dict[str, Verified]]:
         try:
             verdicts = tuple(str(judge["verdict"]) for judge in row["judges"].values())
             claims = found.setdefault(row["instance_id"], {})
-            claims[row["claim_id"]] = Verified(verdicts, row["majority_verdict"])
+            claims[row["claim_id"]] = (verdicts, row["majority_verdict"])
         except (TypeError, KeyError, AttributeError):
             why = "is not a verification (instance_id, claim_id, judges, majority_verdict); repair the file"
             raise SourceError(f"{path}: {key!r} {why}") from None

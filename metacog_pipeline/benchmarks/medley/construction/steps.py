@@ -55,12 +55,11 @@ def _consensus(benchmark: Any, inputs: Inputs) -> Made:
 
 
 def _verification(benchmark: Any, inputs: Inputs) -> Made:
-    rows = [
-        {"item_id": name, "claim_id": claim, "verdicts": list(said.verdicts), "majority": said.majority,
-         "again": said.majority == pool.majority_verdict(said.verdicts)}
-        for name, own in sets.given(benchmark).verification.items()
-        for claim, said in own.items()
-    ]  # fmt: skip
+    rows = []
+    for name, own in sets.given(benchmark).verification.items():
+        for claim, (given, majority) in own.items():
+            row = {"item_id": name, "claim_id": claim, "verdicts": list(given), "majority": majority}
+            rows.append({**row, "again": majority == pool.majority_verdict(given)})
     return _made(rows, "majority_is_the_published_one")
 
 
