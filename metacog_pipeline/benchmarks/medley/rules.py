@@ -102,14 +102,12 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
         if isinstance(value, str | int | float) and isinstance(claim, str):
             supporting[claim] += value.lower() in _SUPPORTS if isinstance(value, str) else value >= 0.5
             entries[claim] += 1
-    stated = np.full((len(analysts), len(claims)), np.nan)
-    for own, analyst in zip(stated, analysts, strict=True):
-        own[:] = row(analyst.response, claims, labels)
+    stated = [row(analyst.response, claims, labels) for analyst in analysts]
     rows = [
         jsd,
         [_number(instance.consensus.claim_confidences.get(c.claim_id)) for c in claims],
         np.where(np.isnan(strength) | (strength == 0), jsd, strength),
-        [_mean(own[~np.isnan(own)]) for own in stated.T],
+        [_mean([own[place] for own in stated]) for place in range(len(claims))],
         [supporting[c.claim_id] for c in claims],
         [entries[c.claim_id] - supporting[c.claim_id] for c in claims],
         _at_least_median(np.nan_to_num(strength)),
@@ -144,9 +142,10 @@ def row(reply: object, claims: Sequence[Claim], labels: LabelMap) -> list[float]
     return [np.nan if value is None else value for value in found]
 
 
-def _mean(known: Floats) -> float:
+def _mean(stated: Sequence[float]) -> float:
     # Pairwise, as NumPy adds eight doubles, ((x1+x2)+(x3+x4))+((x5+x6)+(x7+x8)): whether two means tie can hang on it.
-    return float(np.add.reduce(known)) / len(known) if len(known) else np.nan
+    known = [value for value in stated if not math.isnan(value)]
+    return float(np.add.reduce(known)) / len(known) if known else np.nan
 
 
 def _number(value: object) -> float:
@@ -240,9 +239,9 @@ def batch_of(
     names = ("n_items", "n_hedged", "confidence_variance", "specificity", "overlap", "phrases")
     known |= dict(zip(names, np.array(said, dtype=np.float64).reshape(n, len(names)).T, strict=True))
     for name, step in (("a", "step_a"), ("p", "b_private"), ("s", "b_social"), ("minimal", "b_minimal")):
-        known[name] = np.full((n, width), np.nan)
-        for place, (triple, panel) in enumerate(zip(triples, panels, strict=True)):
-            known[name][place, : len(panel.claims)] = row(getattr(triple, step), panel.claims, labels)
+        rows = [row(getattr(t, step), panel.claims, labels) for t, panel in zip(triples, panels, strict=True)]
+        padded = [own + [np.nan] * (width - len(own)) for own in rows]
+        known[name] = np.array(padded, dtype=np.float64).reshape(n, width)
     known["has_minimal"] = np.array([t.b_minimal is not None for t in triples], dtype=bool)
     known["n_analysts"] = np.array([panel.n_analysts for panel in panels], dtype=np.float64)
     known["change"] = np.abs(known["s"] - known["a"])
