@@ -258,11 +258,10 @@ BROKEN = {
     ("metamedqa", 'dataset = "custom"\nfolder = "nothere"'): ("nothere: no such folder", 3),
     ("questions", 'items = ["x.jsonl"]'): ("x.jsonl: cannot be read", 3),
     ("questions", "items = []"): ("names no questions", 3),
-    ("metacogbench", 'limit = 1\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-    ("selfknowledge", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-    ("selfknowledge", 'wording = "nothere.toml"'): ("nothere.toml cannot be read", 2),  # its data are not here
-    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): ("nothere.toml cannot be read", 2),
-}  # fmt: skip
+    ("metacogbench", 'limit = 1\nwording = "nothere.toml"'): UNREADABLE,
+    ("selfknowledge", 'wording = "nothere.toml"'): UNREADABLE,  # its data are not here
+    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
+}
 
 
 def tables(folder: Path, text: str) -> Study:
