@@ -166,7 +166,8 @@ def _short(value: object) -> str:
 
 
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
-    """Return the judges that may judge ``model``: those of another family. `Settings` sees to it that each has one."""
+    """Return the judges that may judge ``model``: those of another family."""
+    # `Settings` sees to it that each has a family.
     return tuple(judge for judge in judges if judge.family != model.family)
 
 

@@ -1,5 +1,6 @@
 """The signed pull: how far ratings move toward what a condition shows, in units of the scale (0..1), minus a placebo.
 
+pull                 condition    toward
 ``pull_crowd``       adversarial  the statistic that is shown inverted; the arguments are those of ``normal``
 ``pull_arguments``   adversarial  analysts who argue against the own view, where the statistic shown is on its side
 ``pull_self``        nudged       the own view: private ratings without the questions that press on it

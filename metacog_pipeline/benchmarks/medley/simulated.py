@@ -99,8 +99,9 @@ class SimulatedRespondent:
         self._items = {without_surrogates(item.vignette): item for item in reversed(items)}
 
     def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about one of the instances; a judge is shown a case as well."""
+        """Whether ``request`` is about one of the instances."""
         material = quoted(request.messages)
+        # A judge is shown a case as well, and a final answer.
         return material.get("vignette") in self._items and "final" not in material
 
     def __call__(self, request: ChatRequest) -> str:
