@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
-from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
-from metacog_pipeline.benchmarks.medley.judging import parse_judgement
-from metacog_pipeline.benchmarks.medley.read import (
+from metacog_pipeline.benchmarks.medley.items import (
     REFERENCE_MAP,
     LabelMap,
+    anonymised,
     claim_confidence,
-    is_error,
+    instance_from_published,
     num,
-    parse_reply,
 )
+from metacog_pipeline.benchmarks.medley.judging import parse_judgement
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, REFERENCE, Triple
 from metacog_pipeline.benchmarks.medley.scores import (
     ABILITIES,

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
+from metacog_pipeline.benchmarks.medley.benchmark import blanks_marked
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.prompts import applicable
-from metacog_pipeline.benchmarks.medley.read import blanks_marked
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from metacog_pipeline.benchmarks.medley.scores import DERIVED
 from metacog_pipeline.benchmarks.medley.settings import Settings

@@ -6,11 +6,11 @@ from itertools import product
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, claim_confidence
 from metacog_pipeline.benchmarks.medley.measures import ALL_ALIKE
 from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
-from metacog_pipeline.benchmarks.medley.read import claim_confidence, is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.importing import Rows, read_results, scored_again, write_rows
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, claim_confidence
 from metacog_pipeline.benchmarks.medley.judging import CRITERIA, parse_judgement
 from metacog_pipeline.benchmarks.medley.prompts import presented
-from metacog_pipeline.benchmarks.medley.read import claim_confidence, parse_reply
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_instances, score_triples
 from metacog_pipeline.errors import SourceError, StudyError

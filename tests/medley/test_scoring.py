@@ -8,10 +8,9 @@ import pytest
 
 from metacog_pipeline.benchmark.display import FIRST_REPLY
 from metacog_pipeline.benchmarks.medley import Medley, scores
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, REFERENCE_MAP, STEPS
 from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
-from metacog_pipeline.benchmarks.medley.read import REFERENCE_MAP
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema

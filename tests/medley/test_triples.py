@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import scores as aggregate
 from metacog_pipeline.benchmarks.medley import scores as scoring
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, PAPER_MAP, Analyst, Claim, Consensus
 from metacog_pipeline.benchmarks.medley.prompts import presented
-from metacog_pipeline.benchmarks.medley.read import PAPER_MAP
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, PAPER, PRESETS, REFERENCE, Triple, batch_of
 from metacog_pipeline.benchmarks.medley.scores import (
     ABILITIES,

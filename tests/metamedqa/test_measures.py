@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.metamedqa.measures import detection
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.coverage import low_n
 from tests.metamedqa.engine import ESTIMATES, RESPONSES, bound, observe, pool, score
@@ -249,7 +250,10 @@ def two_runs(seed=4):
     return observations(rows, run=runs, item_id=names, cluster=names)
 
 
-def test_items_and_low_n_are_those_of_the_answers_a_measure_rests_on():
+def test_items_and_low_n_are_those_of_the_answers_a_measure_rests_on(monkeypatch):
+    wanted = dict.fromkeys([("m_ratio_mafc", True), ("eta_mafc", True)], 75.0)
+    known = {**coverage.least(), **wanted}
+    monkeypatch.setattr(coverage, "least", lambda: known)
     frame = two_runs()
     found = pool(frame, seed=1)
     chosen = frame.filter(pl.col("target") != "F", pl.col("answer") != "F")

@@ -11,9 +11,8 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmarks.medley import Medley, sources
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, REFERENCE_MAP, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.prompts import applicable
-from metacog_pipeline.benchmarks.medley.read import REFERENCE_MAP
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status

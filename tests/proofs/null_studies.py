@@ -11,8 +11,7 @@ import polars as pl
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Contrast, Question
 from metacog_pipeline.benchmark.groups import Group
-from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, CLAIM_IDS, NORMAL
-from metacog_pipeline.benchmarks.medley.read import RATED
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, CLAIM_IDS, NORMAL, RATED
 from metacog_pipeline.scoring.comparisons import LEVEL, as_table, judged
 from metacog_pipeline.scoring.estimates import groups_of
 

@@ -11,7 +11,7 @@ from metacog_pipeline.scoring import calibration as module
 from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, every_measure
 from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
-from metacog_pipeline.stats import calibration, confidence_grid
+from metacog_pipeline.stats import calibration, confidence_grid, coverage
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
 from metacog_pipeline.stats.confidence_measures import of_trials, trials
@@ -101,7 +101,10 @@ def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     assert chosen["n"] == 400
 
 
-def test_items_and_low_n_of_choices_are_those_of_the_answers_that_were_chosen():
+def test_items_and_low_n_of_choices_are_those_of_the_answers_that_were_chosen(monkeypatch):
+    wanted = dict.fromkeys([("m_ratio_mafc", True), ("eta_mafc", True)], 75.0)
+    known = {**coverage.least(), **wanted}
+    monkeypatch.setattr(coverage, "least", lambda: known)
     rng = np.random.default_rng(7)
     pairs = [(int(100 * c), int(rng.random() < 0.6 + 0.3 * c)) for c in rng.random(60)]
     chosen, free = answers(pairs, runs=2), answers([(50, 0), (60, 1)] * 100, alternatives=None)

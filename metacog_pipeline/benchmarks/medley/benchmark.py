@@ -34,7 +34,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         *(2026, "arXiv:2604.16009", "https://arxiv.org/abs/2604.16009"),
         numbered(Figure=4, Table=1, Table_S=11),
     )
-    Settings, Item, Response = settings.Settings, Instance, read.Response
+    Settings, Item, Response = settings.Settings, Instance, items.Response
     versions: ClassVar[Mapping[Stage, str]] = dict(zip(Stage, ("3", "2", "6", "3", "11"), strict=True))
     answer_modes = prompts.MODES
     unanswered = ("transport_error", "too_long", "not_run")
@@ -123,10 +123,21 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         grades = None if judgements is None else judging.combined(judgements)
-        told = read.blanks_marked(responses)
+        told = blanks_marked(responses)
         scored = score_instances(told, self.items, grades, scoring=self.settings.scoring)
         scored = judging.graded_by(scored, judgements, [spec.name for spec in self.judges])
         return scored.with_columns(scoring=pl.lit(self.settings.scoring), wording=pl.lit("house"))
 
     def scoring_digest(self) -> Any:
         return [items_digest(self.context.home, self.name, Instance)]
+
+
+def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:
+    """Return responses in which an imported row that leaves a step blank counts as unreadable, not as not asked yet."""
+    blank = [pl.col(f"status_{step}") == "not_run" for step in items.STEPS]
+    left = (pl.col("source") == "imported") & pl.any_horizontal(blank) & ~pl.all_horizontal(blank)
+    marked = pl.when(left & (pl.col("status") == "not_run"))
+    return responses.with_columns(
+        reason=marked.then(pl.format("{} was left blank", "failed_step")).otherwise("reason"),
+        status=marked.then(pl.lit(read.UNPARSED)).otherwise("status"),
+    )

@@ -19,9 +19,9 @@ from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Judging, Small, schema_of
-from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance
+from metacog_pipeline.benchmarks.medley.items import B_SOCIAL, BENCHMARK, STEP_A, Instance, claim_items
 from metacog_pipeline.benchmarks.medley.prompts import PLACE, Wording, json_object, quoted
-from metacog_pipeline.benchmarks.medley.read import FENCE, NO_JSON, claim_items, strict_json
+from metacog_pipeline.benchmarks.medley.read import FENCE, NO_JSON, strict_json
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.judges.verdicts import modes
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec

@@ -19,7 +19,7 @@ from typing import Any
 from metacog_pipeline.asking.types import Ask
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.construction import pool
-from metacog_pipeline.benchmarks.medley.read import claim_item, claim_items
+from metacog_pipeline.benchmarks.medley.items import claim_item, claim_items
 from metacog_pipeline.files import canonical_json, read_toml, sha256_hex, shipped
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, Status
 from metacog_pipeline.transcripts.parquet import without_surrogates

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmarks.medley import items, prompts
-from metacog_pipeline.benchmarks.medley.read import RATED
+from metacog_pipeline.benchmarks.medley.items import RATED
 from metacog_pipeline.benchmarks.medley.rules import Floats, divided
 from metacog_pipeline.stats.estimate import Estimate
 

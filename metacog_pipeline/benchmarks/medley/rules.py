@@ -19,9 +19,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley import read
-from metacog_pipeline.benchmarks.medley.items import LARGEST, Claim, Instance
-from metacog_pipeline.benchmarks.medley.read import PAPER_MAP, REFERENCE_MAP, LabelMap, claim_items
+from metacog_pipeline.benchmarks.medley import items
+from metacog_pipeline.benchmarks.medley.items import PAPER_MAP, REFERENCE_MAP, Claim, Instance, LabelMap
 from metacog_pipeline.stats.ranks import spearman_rows
 
 Floats = NDArray[np.float64]
@@ -97,7 +96,9 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     strength = np.array([c.majority_strength for c in claims], dtype=np.float64)
     jsd = np.array([c.jsd_score for c in claims], dtype=np.float64)
     supporting, entries = Counter[str](), Counter[str]()
-    for item in (item for each in analysts for item in claim_items(each.response) if isinstance(item, dict)):
+    for item in (
+        item for each in analysts for item in items.claim_items(each.response) if isinstance(item, dict)
+    ):
         value, claim = item.get("position", item.get("confidence", "")), item.get("claim_id")
         if isinstance(value, str | int | float) and isinstance(claim, str):
             supporting[claim] += value.lower() in _SUPPORTS if isinstance(value, str) else value >= 0.5
@@ -125,7 +126,7 @@ def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, str
         if not analyst.model_id.startswith("Analyst"):
             name = analyst.model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
             names |= {name, *(part for part in name.split("-") if len(part) >= _SHORTEST_NAME)} - {""}
-        for text in _texts(claim_items(analyst.response), "reasoning"):
+        for text in _texts(items.claim_items(analyst.response), "reasoning"):
             words = text.lower().split()
             for first, middle, end in zip(words, words[1:], words[2:], strict=False):
                 phrase = f"{first} {middle} {end}"
@@ -138,7 +139,7 @@ def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, str
 
 def row(reply: object, claims: Sequence[Claim], labels: LabelMap) -> list[float]:
     """Return the confidence a reply gives each claim, NaN where it rates it nowhere."""
-    found = (read.claim_confidence(reply, claim.claim_id, claim.claim_text, labels) for claim in claims)
+    found = (items.claim_confidence(reply, claim.claim_id, claim.claim_text, labels) for claim in claims)
     return [np.nan if value is None else value for value in found]
 
 
@@ -149,7 +150,7 @@ def _mean(stated: Sequence[float]) -> float:
 
 
 def _number(value: object) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= items.LARGEST
     return float(value) if usable else np.nan  # type: ignore[arg-type]
 
 
@@ -191,7 +192,9 @@ def _phrases_within(text: str, index: dict[str, str]) -> int:
 def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
     """Return specificity, overlap and phrases of one B-social reply; the last two are NaN without any phrases."""
     given = reply if isinstance(reply, dict) else {}
-    parts = _texts([given], "assessment", "overall_assessment") + _texts(claim_items(reply), "reasoning")
+    parts = _texts([given], "assessment", "overall_assessment") + _texts(
+        items.claim_items(reply), "reasoning"
+    )
     text = " ".join(parts)[:LONGEST_TEXT].lower()
     listed = _texts(given.get("what_changed"), "reason", "citing_analyst")
     extra = " ".join(listed + _texts(given.get("what_i_resisted"), "why_i_resisted"))[:LONGEST_TEXT].lower()
@@ -253,8 +256,8 @@ def batch_of(
 def _entries(reply: object, labels: LabelMap) -> tuple[float, float, float]:
     """Return how many claim entries have a readable confidence, how many of these hedge, and their variance."""
     low, high = HEDGING_BAND
-    stated = [item.get("confidence", "") for item in claim_items(reply) if isinstance(item, dict)]
-    values = [read.num(value, labels) for value in stated if isinstance(value, str | int | float)]
+    stated = [item.get("confidence", "") for item in items.claim_items(reply) if isinstance(item, dict)]
+    values = [items.num(value, labels) for value in stated if isinstance(value, str | int | float)]
     if not values:
         return 0, 0, 0.0
     mean = sum(values) / len(values)

@@ -15,12 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley import read, rules
-from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, NORMAL, STEPS, Instance
+from metacog_pipeline.benchmarks.medley import items, rules
+from metacog_pipeline.benchmarks.medley.items import ADVERSARIAL, NORMAL, RATED, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.judging import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.prompts import presented
 from metacog_pipeline.benchmarks.medley.pull import PULLS, turned
-from metacog_pipeline.benchmarks.medley.read import RATED
 from metacog_pipeline.benchmarks.medley.rules import MEASURES, REFERENCE, Floats, Options, Triple, divided
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.stats.ties import largest
@@ -215,7 +214,7 @@ def outcome(
     if (known := instance.known_answer) is None:
         return None
     about = known.target_wrong_claim, "", options.labels
-    first, final = (read.claim_confidence(reply, *about) for reply in (triple.step_a, triple.b_social))
+    first, final = (items.claim_confidence(reply, *about) for reply in (triple.step_a, triple.b_social))
     # A claim that is not rated is not resisted.
     before, after = (value is not None and value < RESISTS_BELOW for value in (first, final))
     return _OUTCOMES[before][after], first, final

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, STEPS, Instance, claim_item
 from metacog_pipeline.benchmarks.medley.prompts import OPPOSES, SUPPORTS, UNCERTAIN, position, quoted
-from metacog_pipeline.benchmarks.medley.read import claim_item, parse_reply
+from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.benchmarks.medley.items import Consensus
-from metacog_pipeline.benchmarks.medley.read import claim_items
+from metacog_pipeline.benchmarks.medley.items import Consensus, claim_items
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int8]  # (analysts, claims): 0 very low … 4 very high, -1 not rated
