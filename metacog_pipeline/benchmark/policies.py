@@ -72,14 +72,13 @@ class Verdict(NamedTuple):
 def verdicts(probes: Iterable[Probe]) -> list[Verdict]:
     """Return how every policy does on every instrument.
 
-    The interval of chance is that of a guess among the options, exact over clusters, at 95 % for all policies of an
-    instrument together.
-
     >>> options = [("yes", "no, not at all"), ("no, never ever", "yes"), ("it is", "it is certainly not so")] * 7
     >>> long = [Probe("length", str(n), o, (int(len(o[1]) > len(o[0])),)) for n, o in enumerate(options)]
     >>> {each.policy for each in verdicts(long) if each.wins} >= {"longest option"}
     True
     """
+    # The interval of chance is that of a guess among the options, exact over clusters, at 95 % for all policies of an
+    # instrument together.
     found: dict[tuple[str, bool], list[Probe]] = defaultdict(list)
     for probe in probes:
         if probe.right:  # where nothing is right no policy is scored
@@ -205,11 +204,9 @@ def _overlap(text: str, probe: Probe) -> Floats:
 def _learned(
     probes: Sequence[Probe], weights: Floats, features: Callable[[Probe, int], Iterable[str]]
 ) -> Scores:
-    """Return naive Bayes over the features of single options, learned from the items of other clusters.
-
-    An option is as good as its features are more frequent in right than in wrong options of other items, each item by its
-    weight in the score.
-    """
+    """Return naive Bayes over the features of single options, learned from the items of other clusters."""
+    # An option is as good as its features are more frequent in right than in wrong options of other items, each item
+    # by its weight in the score.
     # Sorted: the last digits of a sum depend on the order.
     seen = [[sorted({*features(each, k)}) for k in range(len(each.options))] for each in probes]
     # Of all probes (unit None), and of those of each cluster, which are taken off again; "" is every option.

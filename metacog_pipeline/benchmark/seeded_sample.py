@@ -17,10 +17,8 @@ _NORMAL = NormalDist()
 
 
 def seeded_sample(item_ids: Iterable[str], k: int, seed: int, purpose: str) -> list[str]:
-    """Return the ``k`` ids with the smallest SHA-256 of ``"{seed}:{purpose}:{item_id}"``, in that order.
-
-    Fewer than ``k`` ids gives all of them. Adding or removing one id changes the draw only locally.
-    """
+    """Return the ``k`` ids with the smallest SHA-256 of ``"{seed}:{purpose}:{item_id}"``, in that order."""
+    # Fewer than ``k`` ids gives all of them. Adding or removing one id changes the draw only locally.
     return sorted(item_ids, key=lambda name: (sha256_hex(f"{seed}:{purpose}:{name}"), name))[: max(k, 0)]
 
 
@@ -39,9 +37,7 @@ def uniforms(key: str) -> tuple[float, ...]:
 
 
 def mixed(common: float, own: float, call: float) -> float:
-    """Return a standard normal mixed of three uniforms: the item's, an observer's own for it, and that of one call.
-
-    Over many items it is the plain normal; over the runs of one item it is not.
-    """
+    """Return a standard normal mixed of three uniforms: the item's, an observer's own for it, and that of one call."""
+    # Over many items it is the plain normal; over the runs of one item it is not.
     parts = zip(_WEIGHTS, (common, own, call), strict=True)
     return sum(weight * _NORMAL.inv_cdf(u) for weight, u in parts)

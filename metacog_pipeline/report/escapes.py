@@ -12,11 +12,10 @@ from metacog_pipeline.leaderboard.output import printable
 def escaped(value: object) -> Markup:
     """Return a value as text of an element or a quoted attribute; markup of ours stays as it is.
 
-    Characters that cannot be printed are spaces.
-
     >>> escaped('<b> & "x"'), escaped(Markup("<b>"))
     (Markup('&lt;b&gt; &amp; &#34;x&#34;'), Markup('<b>'))
     """
+    # Characters that cannot be printed are spaces.
     if isinstance(value, Markup):
         return value
     text = str(value)

@@ -16,10 +16,8 @@ WordsT = TypeVar("WordsT")
 
 
 def words_of(study: Study, given: Path | None, load: Callable[[Path | None], WordsT]) -> WordsT:
-    """Return ``load`` of the file or folder the study names, of None where it names none.
-
-    Read once for each version of the files, so that whoever has them loaded again gets the same object.
-    """
+    """Return ``load`` of the file or folder the study names, of None where it names none."""
+    # Read once for each version of the files, so that whoever has them loaded again gets the same object.
     path = None if given is None else study.beside(given)
     found: WordsT = _loaded(load, path, () if path is None else _state_of(path))
     return found

@@ -123,11 +123,9 @@ FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
 
 
 def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
-    """Return the identity of the answer ``spec`` gives to ``request``: 64 lower-case hex digits.
-
-    SHA-256 of the canonical JSON of what decides an answer in the model's row of the study and of the request. Item and
-    condition are not part of it: the same words sent to the same model with the same parameters are one call.
-    """
+    """Return the identity of the answer ``spec`` gives to ``request``: 64 lower-case hex digits."""
+    # SHA-256 of the canonical JSON of what decides an answer in the model's row of the study and of the request. Item
+    # and condition are not part of it: the same words sent to the same model with the same parameters are one call.
     # Both parts are canonical JSON already, so joining them gives the canonical JSON of the list of both.
     return sha256_hex(f"[{spec.identity_json},{request_json(request)}]")
 

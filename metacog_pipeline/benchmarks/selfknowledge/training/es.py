@@ -64,10 +64,8 @@ class Settings(BaseModel):
         return [Individual(seed, sign) for seed in seeds[: self.population // 2] for sign in (1, -1)]
 
     def positions(self, t: int, items: int) -> list[int]:
-        """Return which of ``items`` questions generation ``t`` asks: the next slice of a reshuffled pass over all.
-
-        The last slice of a pass is shorter where the batch does not divide the items.
-        """
+        """Return which of ``items`` questions generation ``t`` asks: the next slice of a reshuffled pass over all."""
+        # The last slice of a pass is shorter where the batch does not divide the items.
         return batch(self.seed, t, self.batch, items)
 
 

@@ -96,10 +96,8 @@ def curves(base: Counts | None, generations: Sequence[Generation]) -> pl.DataFra
 
 
 def cause(counts: Counts, reward: str, sigma: float, base: Counts | None = None) -> str:
-    """Return why individuals with these counts leave nothing to select, and what to do.
-
-    Where the base can do what no individual does, noise or steps that are too large have spoilt the model.
-    """
+    """Return why individuals with these counts leave nothing to select, and what to do."""
+    # Where the base can do what no individual does, noise or steps that are too large have spoilt the model.
     if base is not None and (lost := _lost(counts, base, reward)):
         return f"{lost}: noise of sigma = {sigma:g}, or the steps, may spoil the model; take a smaller sigma or alpha"
     if not counts.correct:

@@ -77,11 +77,9 @@ def kept(delta: Named, ratio: float, side: Side) -> tuple[int, dict[str, Tensor]
 
 
 def reference_kept(delta: Named, ratio: float, from_bottom: bool = False) -> tuple[float, dict[str, Tensor]]:
-    """Return threshold and kept change by the rule of the authors' code.
-
-    The threshold is the k-th smallest magnitude, k = max(1, floor(n (1 - ratio))). From the top, entries at or above
-    it are kept, and all for a ratio of 1; from the bottom those below it.
-    """
+    """Return threshold and kept change by the rule of the authors' code."""
+    # The threshold is the k-th smallest magnitude, k = max(1, floor(n (1 - ratio))). From the top, entries at or
+    # above it are kept, and all for a ratio of 1; from the bottom those below it.
     threshold = 0.0
     if ratio < 1:
         total = sum(tensor.numel() for tensor in delta.values())
@@ -94,10 +92,8 @@ def reference_kept(delta: Named, ratio: float, from_bottom: bool = False) -> tup
 def patch_each(
     base: nn.Module, tuned: nn.Module, shares: Sequence[tuple[Side, float]]
 ) -> Iterator[tuple[Side, float, int]]:
-    """Yield side, share and number of entries for each share in turn, while ``tuned`` is the patched model.
-
-    The tuned model is patched each time from the two originals; the base is only read.
-    """
+    """Yield side, share and number of entries for each share in turn, while ``tuned`` is the patched model."""
+    # The tuned model is patched each time from the two originals; the base is only read.
     before, after = trainable(base), trainable(tuned)
     if before.keys() != after.keys() or any(before[n].shape != after[n].shape for n in before):
         raise StudyError(

@@ -35,10 +35,8 @@ class Preflight(NamedTuple):
 
 
 def look(chain: Chain) -> Preflight:
-    """Open the model, try the base and a few individuals, and work out the rest.
-
-    Memory comes first: where the weights alone do not fit, nothing is opened.
-    """
+    """Open the model, try the base and a few individuals, and work out the rest."""
+    # Memory comes first: where the weights alone do not fit, nothing is opened.
     recipe, section, settings = chain.recipe, chain.section, chain.settings
     needed, free = weights_memory(recipe.folder, section.dtype), host_free()
     if free is not None and needed > free:

@@ -99,9 +99,8 @@ def dprime(counts: Counts) -> float:
 def reward_named(text: str) -> Reward:
     """Return the reward ``joint``, ``direct``, ``meta`` or ``dprime``, or the table of four numbers such as
     ``2,1,1,0``.
-
-    The four are the rewards of correct and yes, correct and no, wrong and no, wrong and yes.
     """
+    # The four are the rewards of correct and yes, correct and no, wrong and no, wrong and yes.
     if text == DPRIME:
         return dprime
     if text in TABLES:

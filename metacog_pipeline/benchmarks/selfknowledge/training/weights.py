@@ -105,11 +105,9 @@ class Weights:
         return any(t.dtype == torch.float16 and not bool(t.isfinite().all()) for t in self._live.values())
 
     def digest(self) -> str:
-        """Return 32 hex digits of the master: BLAKE2b over names, shapes and, block by block, sums of bit patterns.
-
-        Each pattern is multiplied with an odd number of its place; int64 wraps, so the order of summing does not
-        matter and threads cannot show. Hashing all bytes would take six times as long.
-        """
+        """Return 32 hex digits of the master: BLAKE2b over names, shapes and, block by block, sums of bit patterns."""
+        # Each pattern is multiplied with an odd number of its place; int64 wraps, so the order of summing does not
+        # matter and threads cannot show. Hashing all bytes would take six times as long.
         if self._digest is not None:
             return self._digest
         shapes = [(name, tuple(shape)) for name, shape in self.shapes.items()]
