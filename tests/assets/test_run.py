@@ -203,8 +203,8 @@ def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http,
 
 
 def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_failed(bench, simulated):
-    def ended(*codes: int) -> int:
-        command = Command(current_study(), bench.instance, quiet=True)
+    def ended(*codes: int, others: bool = False) -> int:
+        command = Command(current_study(), bench.instance, quiet=True, others_finished=others)
         for number, code in enumerate(codes):
             command.fail(f"m{number}", "why", code)
         return command.exit_code
@@ -212,6 +212,8 @@ def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_f
     assert ended() == 0
     assert ended(5, 5) == 5
     assert ended(5, 6) == ended(6, 5) == ended(5, 6, 6) == ended(6, 6, 5) == 7
+    assert ended(5, others=True) == 7, "while others finished"
+    assert ended(9, others=True) == 9, "batches under way are no failure"
 
 
 def test_derived_columns_that_vanish_are_refused_and_their_numbers_withdrawn(
