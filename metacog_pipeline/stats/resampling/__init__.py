@@ -229,20 +229,8 @@ def interval(draws: Floats, value: float | None = None) -> tuple[float | None, f
     known = usable(draws)
     if known is None:
         return None, None
-    low, high = _ends(known)
+    low, high = np.quantile(known, ENDS).tolist()
     return (low, high) if value is None else (min(low, value), max(high, value))
-
-
-def _ends(known: Floats) -> tuple[float, float]:
-    """Return ``np.quantile(known, ENDS)`` to the last bit, without its 0.1 ms: boards of 100 models ask 30,000 times."""
-    places = [(len(known) - 1) * end for end in ENDS]
-    ranks = [min(int(place) + more, len(known) - 1) for place in places for more in (0, 1)]
-    ordered = np.partition(known, ranks)[ranks].tolist()
-    low, high = (
-        b - (b - a) * (1 - share) if (share := place - int(place)) >= 0.5 else a + (b - a) * share
-        for place, a, b in zip(places, ordered[::2], ordered[1::2], strict=True)
-    )
-    return low, high
 
 
 def from_draws(
@@ -288,7 +276,7 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    low, high = _ends(known)
+    low, high = np.quantile(known, ENDS).tolist()
     # A few wild draws move a standard deviation, and hardly the width of the percentile interval.
     se = (high - low) / (2 * Z95) if wald else float(known.std())
     if kind == "widened":
