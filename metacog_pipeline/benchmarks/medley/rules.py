@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
@@ -86,7 +86,7 @@ class Panel(NamedTuple):
     n_analysts: int
     names: set[str]  # that could name an analyst in a text
     openings: list[set[str]]  # three-word phrases of each analyst's assessment
-    phrases: dict[str, str]  # three-word phrases of their reasoning, see `_phrases_within`
+    phrases: dict[str, list[str]]  # three-word phrases of their reasoning, see `_phrases_within`
 
 
 @functools.lru_cache(maxsize=1024)  # about 0.25 MB each
@@ -119,21 +119,18 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     return Panel(claims, np.array(rows, dtype=np.float64), len(analysts), *_speech(instance))
 
 
-def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, str]]:
+def _speech(instance: Instance) -> tuple[set[str], list[set[str]], dict[str, list[str]]]:
     # By what a text must hold between two blanks, so that one pass over its words finds all; see `_phrases_within`.
-    names, index = set[str](), dict[str, str]()
+    names, index = set[str](), dict[str, list[str]]()
     for analyst in instance.analysts:
         if not analyst.model_id.startswith("Analyst"):
             name = analyst.model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
             names |= {name, *(part for part in name.split("-") if len(part) >= _SHORTEST_NAME)} - {""}
         for text in _texts(items.claim_items(analyst.response), "reasoning"):
-            words = text.lower().split()
-            for first, middle, end in zip(words, words[1:], words[2:], strict=False):
+            for first, middle, end in _triples(text.lower().split()):
                 phrase = f"{first} {middle} {end}"
                 if len(phrase) >= SHORTEST_PHRASE:
-                    # Lines of one text: a list for each of 100,000 keys keeps the garbage collector busy.
-                    key = f"{first[-1]}{middle} {end[0]}"
-                    index[key] = f"{index[key]}\n{phrase}" if key in index else phrase
+                    index.setdefault(f"{first[-1]}{middle} {end[0]}", []).append(phrase)
     return names, [_trigrams(opening(a.response)) for a in instance.analysts], index
 
 
@@ -171,21 +168,23 @@ def _texts(entries: object, *keys: str) -> list[str]:
     return [text for each in objects for key in keys if isinstance(text := each.get(key), str) and text]
 
 
+def _triples(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    return zip(words, words[1:], words[2:], strict=False)
+
+
 def _trigrams(text: str) -> set[str]:
-    words = text.lower().split()
-    return set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+    return set(map(" ".join, _triples(text.lower().split())))
 
 
-def _phrases_within(text: str, index: dict[str, str]) -> int:
+def _phrases_within(text: str, index: dict[str, list[str]]) -> int:
     """Return how many distinct phrases are substrings of a lower-cased text."""
     # A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle word
     # is alone between two blanks, so one pass over the words that blanks separate finds all.
-    words = text.split(" ")
     found: set[str] = set()
-    for first, middle, end in zip(words, words[1:], words[2:], strict=False):
+    for first, middle, end in _triples(text.split(" ")):
         if candidates := index.get(f"{first[-1:]}{middle} {end[:1]}"):
             window = f"{first} {middle} {end}"
-            found.update([phrase for phrase in candidates.split("\n") if phrase in window])
+            found.update([phrase for phrase in candidates if phrase in window])
     return len(found)
 
 
