@@ -20,7 +20,7 @@ from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query, verdict_rows, verdicts
 from metacog_pipeline.leaderboard.read import pairs as read_pairs
-from metacog_pipeline.leaderboard.verdict import p_text, short, verdict_text
+from metacog_pipeline.leaderboard.verdict import ends, p_text, short, verdict_text
 
 BUNDLE = "bundle"
 _FORM = click.Choice([*EXPORTED, BUNDLE])
@@ -99,8 +99,7 @@ def _compared_text(found: Rows, a: str, b: str) -> str:
 
 def _compared(row: Mapping[str, Any]) -> tuple[object, ...]:
     condition = board_condition(row["task"], row["condition"])
-    ends = row["low_adjusted"], row["high_adjusted"]
-    interval = "" if None in ends else f"[{short(ends[0])}, {short(ends[1])}]"
+    interval = ends(row["low_adjusted"], row["high_adjusted"])
     about = (row["question"] or "", row["benchmark"], condition, row["measure"], row["family"])
     few = "yes" if row["low_n"] else ""
     tested = (p_text(row["p_adjusted"]), row["n"], row["verdict"] or "", few)

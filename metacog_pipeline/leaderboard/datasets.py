@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.scoring import schemas
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
@@ -78,7 +79,7 @@ class Dataset:
     def reading(self, files: Sequence[str], relation: str | None = None) -> str:
         """Return the SELECT of ``files``, or of ``relation`` instead: typed columns first, after them all others."""
         if files and relation is None:
-            listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+            listed = ", ".join(map(text, files))
             rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
             relation = f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
         typed = {**self.columns, **self.own}

@@ -102,8 +102,7 @@ def render_board(rows: Rows, form: Format) -> str:
             parts.append(output.to_table(section.table, section.title))
             parts += ["".join(f"{line}\n" for line in section.reasons)] if section.reasons else []
         parts += [words] if (words := legend(benchmark, shown_here)) else []
-    if parts:
-        parts.append(_MORE)
+    parts += [_MORE] if parts else []
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 

@@ -74,7 +74,6 @@ def _score(benchmark: Bound, partition: Partition, asking: bool, judged: Judged)
         files.score(benchmark, partition)
 
 
-# --- several hosts ----------------------------------------------------------------------------------------------------
 def catch_up(study: Study) -> None:
     """Bring what other hosts kept, made and published into the home of a study with a store; else do nothing."""
     if study.deploy.store is not None:

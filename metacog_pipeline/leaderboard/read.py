@@ -87,8 +87,8 @@ def board(home: Home, benchmark: str | None = None) -> Rows:
     order = "order by benchmark, condition, source, model, measure"
     found = read_table(home, f"from leaderboard {where} {order}")
     if benchmark is not None and not found.rows:
-        names = read_table(home, "select distinct benchmark from leaderboard order by all").rows
-        known = [str(name) for (name,) in names]
+        sql = "select distinct benchmark from leaderboard order by all"
+        known = [str(name) for (name,) in read_table(home, sql).rows]
         meant, listed = suggestion(benchmark, known), ", ".join(known) or "none yet"
         raise StudyError(f'benchmark: "{benchmark}" is not on the board{meant}; it has: {listed}')
     return found
@@ -98,9 +98,8 @@ def verdict_rows(home: Home) -> Rows:
     """Return the rows of the table ``verdict`` with label and unit of their measure, in the order of `verdict.Cell`."""
     about = {"label": "coalesce(said.label, own.measure)", "unit": "said.unit"}
     listed = ", ".join(f"{about.get(name, f'own.{name}')} as {name}" for name in verdict.COLUMNS)
-    return read_table(
-        home, f"select {listed} from verdict as own left join measures as said using (benchmark, measure)"
-    )
+    joined = "verdict as own left join measures as said using (benchmark, measure)"
+    return read_table(home, f"select {listed} from {joined}")
 
 
 def verdicts(home: Home) -> dict[str, verdict.Verdict]:

@@ -106,8 +106,7 @@ def write_status(study: Study) -> None:
 
 def _first_condition(benchmark: Bound) -> str | None:
     """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
-    conditions = benchmark.conditions()
-    task = None
+    conditions, task = benchmark.conditions(), None
     if benchmark.grouped_by:
         if not items_path(benchmark.context.home, benchmark.name).exists():
             return None

@@ -231,9 +231,12 @@ def _row(answer: Answer, models: Sequence[str]) -> tuple[str, ...]:
 def _cell(cell: Cell | None) -> str:
     if cell is None or cell.estimate is None:
         return "" if cell is None else "N/A"
-    without = cell.low is None or cell.high is None
-    ends = "" if without else f" [{short(cell.low)}, {short(cell.high)}]"  # type: ignore[arg-type]
-    return f"{short(cell.estimate)}{cell.marks}{ends}"
+    return f"{short(cell.estimate)}{cell.marks} {ends(cell.low, cell.high)}".rstrip()
+
+
+def ends(low: float | None, high: float | None) -> str:
+    """Return an interval, short; nothing where there is none."""
+    return "" if low is None or high is None else f"[{short(low)}, {short(high)}]"
 
 
 def short(value: float) -> str:

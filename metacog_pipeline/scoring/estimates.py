@@ -152,8 +152,9 @@ def _computed(
 def _within(measure: Measure, estimate: Estimate) -> Estimate:
     """Return an estimate without its numbers where they lie outside the declared range."""
     (least, most), value = measure.range, estimate.value
-    above = value is None or least is None or value >= least - _HAIR
-    if above and (value is None or most is None or value <= most + _HAIR):
+    if value is None:
+        return estimate
+    if (least is None or value >= least - _HAIR) and (most is None or value <= most + _HAIR):
         return estimate
     said = f"{OUTSIDE}{value} [{estimate.low}, {estimate.high}], of a measure from {least} to {most}"
     return unavailable(estimate.n, estimate.method, f"{said}; correct its compute or its range")
