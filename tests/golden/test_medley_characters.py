@@ -5,14 +5,10 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.sets import read_set
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS
-from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.pull import CHARACTERS
 from metacog_pipeline.benchmarks.medley.scores import score_instances
-from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
-from metacog_pipeline.llm.spec import ObserverSpec
 from tests.golden.agreed import PUBLISHED, need
-from tests.medley.bound import call, compared, estimated, read
-from tests.medley.conftest import converse_with
+from tests.medley.bound import compared, estimated, observed
 
 
 @pytest.fixture(scope="module")
@@ -20,40 +16,10 @@ def instances():
     return read_set(need(PUBLISHED)).instances
 
 
-def answers(instances, character):
-    """All calls of one respondent, as transcripts."""
-    respond = SimulatedRespondent(instances, ObserverSpec(character=character, seed=1))
-    about = {"model": character, "source": "simulated"}
-    rows = [
-        call(
-            step,
-            text,
-            item_id=item.item_id,
-            condition=condition,
-            answer_id=f"{condition}/{item.item_id}/{step}",
-            **about,
-        )
-        for condition in CONDITIONS
-        for item in applicable(instances, condition)
-        for step, text in converse_with(respond, item, condition)[0].items()
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
 @pytest.fixture(scope="module")
 def scored(instances):
-    observed = [
-        read(
-            instances,
-            answers(instances, character),
-            conditions=CONDITIONS,
-            model=character,
-            run=1,
-            source="simulated",
-        )
-        for character in CHARACTERS
-    ]
-    return score_instances(pl.concat(observed), instances)
+    found = [observed(instances, character, CONDITIONS) for character in CHARACTERS]
+    return score_instances(pl.concat(found), instances)
 
 
 def test_every_character_is_recovered(scored):

@@ -17,10 +17,13 @@ from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.rules import MEASURES
 from metacog_pipeline.benchmarks.medley.scores import DERIVED
 from metacog_pipeline.benchmarks.medley.settings import Settings
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
+from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.scoring.schemas import response_schema
+from tests.medley.conftest import converse_with
 
 SCORED = pl.Schema({**response_schema(Medley), **DERIVED})
 
@@ -103,3 +106,26 @@ def measured(found: Mapping[str, Any], place: int = 0) -> dict[str, float]:
 def replace(each: Any, **parts: Any) -> Any:
     """Return an instance, or a dataclass, with other values in some fields."""
     return each.changed(**parts) if isinstance(each, Instance) else dataclasses.replace(each, **parts)
+
+
+def observed(
+    instances: Sequence[Instance], character: str, conditions: Sequence[str], run: int = 1
+) -> pl.DataFrame:
+    """Return the responses of a simulated respondent to instances under conditions."""
+    respond = SimulatedRespondent(instances, ObserverSpec(character=character, seed=1))
+    about = {"model": character, "run": run, "source": "simulated"}
+    calls = [
+        call(
+            step,
+            text,
+            item_id=item.item_id,
+            condition=condition,
+            answer_id=f"{condition}/{run}/{item.item_id}/{step}",
+            **about,
+        )
+        for condition in conditions
+        for item in applicable(instances, condition)
+        for step, text in converse_with(respond, item, condition, seed=run)[0].items()
+    ]
+    transcripts = pl.DataFrame(calls, infer_schema_length=None)
+    return read(instances, transcripts, conditions=conditions, **about)

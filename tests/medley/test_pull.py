@@ -8,37 +8,17 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, claim_confidence
 from metacog_pipeline.benchmarks.medley.measures import ALL_ALIKE
-from metacog_pipeline.benchmarks.medley.prompts import applicable
 from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
 from metacog_pipeline.benchmarks.medley.read import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.scores import score_instances
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
-from tests.medley.bound import call, compared, estimated, read
+from tests.medley.bound import compared, estimated, observed
 from tests.medley.conftest import build_debate
 
 DRIFT = 0.15
 FOLLOWERS = ("crowd-follower", "argument-follower", "stubborn")
 ARMS = (*CONDITIONS, "dose_0", "nudged")
-
-
-def transcripts(cases, converse, character, run):
-    respond = SimulatedRespondent(cases, ObserverSpec(character=character, seed=1))
-    about = {"model": character, "run": run, "source": "simulated"}
-    calls = [
-        call(
-            step,
-            text,
-            item_id=case.item_id,
-            condition=arm,
-            answer_id=f"{arm}/{run}/{case.item_id}/{step}",
-            **about,
-        )
-        for arm in ARMS
-        for case in applicable(cases, arm)
-        for step, text in converse(respond, case, arm, seed=run)[0].items()
-    ]
-    return pl.DataFrame(calls, infer_schema_length=None)
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +29,8 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def scored(cases, converse):
-    found = []
-    for name, run in product(FOLLOWERS, (1, 2)):
-        said = transcripts(cases, converse, name, run)
-        found.append(read(cases, said, conditions=ARMS, model=name, run=run, source="simulated"))
+def scored(cases):
+    found = [observed(cases, name, ARMS, run) for name, run in product(FOLLOWERS, (1, 2))]
     return score_instances(pl.concat(found), cases)
 
 

@@ -328,7 +328,7 @@ def jobs() -> list[tuple[str, int, float, int]]:
 def _of(job: tuple[str, int, float, int]) -> list[dict[str, object]]:
     """Return the rows of one cell; what lies outside is measured with more samples before it is believed."""
     # Of 100 samples one cell in a hundred lies outside by chance; all rows with fewer answers would be marked for it.
-    found, (_, n, *_) = measured(*job), job
+    found, n = measured(*job), job[1]
     doubted = {row["measure"] for row in found if n > coverage.FEWEST and not _inside(row)}
     again = measured(*job, scale=MORE) if doubted else []
     return [

@@ -134,7 +134,7 @@ def _medley(seed: int) -> tuple[Any, list[Group]]:
     from tests.medley.bound import SCORED, Bound
     from tests.medley.test_comparisons import scored
 
-    n, rng = 60, np.random.default_rng([4, seed])
+    n, rng, benchmark = 60, np.random.default_rng([4, seed]), Bound()
     crowd = rng.choice([-1, 1], (n, len(CLAIM_IDS)))
     turned = np.concatenate([crowd, np.zeros((n, 4 * len(CLAIM_IDS)), int)], axis=1).tolist()
     moves = rng.normal(0.1, 0.05, (n, 1))  # what makes an instance move all models
@@ -155,7 +155,7 @@ def _medley(seed: int) -> tuple[Any, list[Group]]:
             shown = pl.Series(turned if condition == ADVERSARIAL else [None] * n, dtype=SCORED["turned"])
             own = scored(model, np.full(n, 0.5), condition=condition, run=run)
             frames.append(own.with_columns(turned=shown, **{k: pl.Series(v) for k, v in rated.items()}))
-    return Bound(), groups_of(Bound(), pl.concat(frames), by_run=False)
+    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
 
 
 def _signaldetection(seed: int) -> tuple[Any, list[Group]]:
