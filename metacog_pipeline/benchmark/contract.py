@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Column",
-    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate", "Importer",
+    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate",
     "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
     "Respondent", "Response", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
     "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
@@ -224,18 +224,6 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
-class Importer:
-    """How a file of answers collected elsewhere is kept as those of a replayed model."""
-
-    fields: tuple[str, ...]  # of a row: ``--map FIELD=COLUMN`` names a column for one of them
-    condition: str  # of rows that name none
-    # read(benchmark, file, model, run, pairs, condition, options) keeps the rows and returns what was and was not taken
-    # (`import_rules.Imported`); ``pairs`` are the texts given to ``--map``
-    read: Callable[..., Any]
-    rules: Callable[[Any], Any] | None = None  # the `import_rules.RowRules`: how a row becomes a reply
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingStep:
     """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains."""
 
@@ -305,7 +293,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     judging: ClassVar[Judging | None] = None
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
-    importer: ClassVar[Importer | None] = None  # None where a replayed model cannot be scored
+    # a subclass of `import_rules.RowRules`; None where a replayed model cannot be scored
+    importer: ClassVar[type[Any] | None] = None
     training: ClassVar[tuple[TrainingStep, ...]] = ()  # where the study has ``[training]``
     # keys of its table that need no download and few items: what `check_benchmark` tries it with. The validity gate lays
     # ``gate_settings`` over them: it needs enough items to distinguish respondents and policies

@@ -31,10 +31,12 @@ SHOWN, MOST_SHOWN = 3, 20  # rows that were not taken, of each reason and of all
 )
 @click.option("--model", help="Who answered, where the file does not say or under another name.")
 @click.option("--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first.")
-@click.option("--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="A column, or a path a.b[0].")
+@click.option("--map", "pairs", multiple=True, metavar="FIELD=COLUMN", help="Which column a field has.")
 @words_option
 @scale_option
-@click.option("--trust", multiple=True, metavar="FIELD", help="Take the file though this disagrees.")
+@click.option(
+    "--trust", multiple=True, type=click.Choice(columns.TRUSTED), help="Take the file though this disagrees."
+)
 @click.option("--condition", help="Condition of rows that name none.")
 @click.option("--people", metavar="COLUMN", help="Human respondents: the column that names them.")
 @quiet_option

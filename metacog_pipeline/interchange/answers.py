@@ -12,10 +12,10 @@ from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns, import_rules, table_columns
+from metacog_pipeline.interchange import columns, table_columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import RowError, absent, reply_text, shown
-from metacog_pipeline.interchange.import_rules import ImportOptions, RowRules
+from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, ImportOptions, RowRules
 from metacog_pipeline.interchange.record import Sample
 
 _READ = 200  # answers that are read to say how good they are
@@ -36,21 +36,16 @@ def of_table(
 
 
 def of_log(
-    path: Path, rules: RowRules, samples: Sequence[Sample], options: ImportOptions
-) -> tuple[Sequence[Sample], list[str]]:
+    path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions
+) -> tuple[list[Sample], list[str]]:
     """Return the samples of a log, each with its item, and how they were understood."""
-    fields = dict.fromkeys((*import_rules.ITEM_FIELDS, import_rules.RESPONSE), "the log")
+    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
     answers = Answers(path, rules, fields, options, rules.condition)
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
         asked = (each.question or {}).get("question")
-        said = {
-            "item_id": each.name,
-            "question": asked,
-            "run": each.run,
-            import_rules.RESPONSE: each.said.text,
-        }
+        said = {"item_id": each.name, "question": asked, "run": each.run, RESPONSE: each.said.text}
         try:
             if each.why is None:
                 answers.take(each, said)
@@ -73,8 +68,6 @@ class Answers:
             self._usual = condition if condition == rules.condition else rules.condition_named(condition)
         except RowError as error:
             raise StudyError(f"--condition {condition}: {error}") from None
-        if unknown := [each for each in options.trust if each not in {*import_rules.TRUSTED, *fields}]:
-            raise StudyError(f"--trust {unknown[0]}: the file has no such field; it has {', '.join(fields)}")
         self._by_id = {item.item_id: item for item in rules.items}
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
         self._by_question: dict[str, list[Any]] = {}
@@ -82,9 +75,8 @@ class Answers:
             for text in {columns.folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
         self._taken: dict[tuple[str, int, str, str], Sample] = {}
-        self._agree = dict.fromkeys(("question", *import_rules.CHECKS), 0)
+        self._agree = dict.fromkeys(("question", *CHECKS), 0)
         self._confidence = table_columns.Confidence(path, rules, options.scale)
-        rules.given = frozenset(fields)
 
     # --- rows ---------------------------------------------------------------------------------------------------------
     def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
@@ -96,16 +88,15 @@ class Answers:
         condition = self._usual if absent(stated) else self._rules.condition_named(str(stated))
         self._rules.check_asked(item, condition)
         key = made.model, made.run, item.item_id, condition
-        if (first := self._taken.get(key)) is not None:  # before anything of a long table's row is read
-            under = f" under {condition}" if condition != self._usual else ""
-            twice = f"is given twice, first in row {first.row or first.name}; the first one counts"
-            raise RowError(f"{self._rules.item_word} {item.item_id}{under} {twice}")
+        if (first := self._taken.get(key)) is not None:
+            twice = f"is given twice under {condition}, first in row {first.row or first.name}; the first one counts"
+            raise RowError(f"{self._rules.item_word} {item.item_id} {twice}")
         made.texts = self._replies(item, condition, said, made.row)
         made.item, made.condition = item.item_id, condition
         self._taken[key] = made
         if asks is not None:
             self._prove("question", asks, made.row, item, "has another question")
-        for name in import_rules.CHECKS:
+        for name in CHECKS:
             value = columns.only(self._options.word(said.get(name)))
             if not columns.missing(value):
                 self._check(name, value, made, item)
@@ -149,60 +140,60 @@ class Answers:
             asking = [each for each in asking if rules.agrees(each, key)] or asking
         if len(asking) == 1:
             return asking[0], None
-        word, total = rules.item_word, len(self._by_id)
         if asking:
             raise RowError(f"question {shown(question)} belongs to {len(asking)} items; give item_id")
         if absent(name) and absent(question):
-            raise RowError(f"the row names no {word}")
-        what = shown(question) if absent(name) else f"{'item_id ' if word == 'item' else ''}{shown(name)}"
-        raise RowError(f"unknown {word}: {what} is none of the {total} {word}s of this study")
+            raise RowError(f"the row names no {rules.item_word}")
+        what = shown(question) if absent(name) else f"item_id {shown(name)}"
+        raise RowError(f"{what} is none of the {len(self._by_id)} {rules.item_word}s of this study")
 
     def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
-        """Return the replies of a row by step: raw ones, else those put together from its fields."""
-        rules, steps, raw = self._rules, self._rules.steps(item, condition), said.get(import_rules.RESPONSE)
-        found = {step: said[step] for step in steps if step not in rules.own and not absent(said.get(step))}
-        found = {step: reply_text(value, step) for step, value in found.items()}
-        there = raw is not None and raw == raw  # an empty text is a reply, NaN is none
-        bare = rules.bare(raw) if there else None
-        if there and bare is None and not absent(raw):
-            found[self._step(said, steps, item)] = reply_text(raw, import_rules.RESPONSE)
-        if len(found) == len(steps):
-            return found
-        own = self._confidence.stated(said if bare is None else {**said, bare: raw}, self._options, row)
-        if own or (not found and not there and any(name in said for name in rules.own)):
-            return {**rules.replies(item, condition, own), **found}  # without any it says what is missing
-        if there and not found and isinstance(raw, str):
-            found[self._step(said, steps, item)] = raw
+        """Return the replies of a row by step: raw ones, else one put together from its fields."""
+        rules, raw = self._rules, said.get(RESPONSE)
+        steps = rules.steps(item, condition)
+        own = self._confidence.stated(said, self._options, row)
+        # a column named as a step has its reply, unless others have parts of that reply
+        texts = {step: said.get(step) for step in steps if step not in rules.own or len(own) < 2}
+        found = {
+            step: reply_text(self._options.word(text), step)
+            for step, text in texts.items()
+            if not absent(text)
+        }
+        if not found and own and absent(raw):
+            return rules.replies(item, condition, own)
+        if isinstance(raw, str) or not absent(raw):  # an empty text is a reply, too
+            free = [step for step in steps if step not in found]
+            if len(free) != 1:
+                raise RowError(
+                    f"{rules.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
+                )
+            found[free[0]] = reply_text(raw, RESPONSE)
         if not found:
             raise RowError(f"there is no reply to {rules.item_word} {item.item_id}")
         return found
 
-    def _step(self, said: Mapping[str, Any], steps: Sequence[str], item: Any) -> str:
-        # a raw reply is to the only step that has no column of its own
-        made = {self._rules.made_by.get(name) for name in said}
-        free = [step for step in steps if step not in said and step not in made]
-        if len(free) != 1:
-            which = f"{self._rules.item_word} {item.item_id} takes {', '.join(steps)}"
-            raise RowError(f"{which}: give a column for each")
-        return free[0]
-
     # --- all rows -----------------------------------------------------------------------------------------------------
     def summary(self, rows: int) -> list[str]:
         """Return how all rows were understood; `StudyError` where they are refused together."""
-        self._rules.check_choices(self._path)
         self._confidence.check()
-        proofs = [f"{name} of {n} agrees" for name, n in self._agree.items() if n]
-        proof = "; ".join(proofs) or "nothing proves the match"
+        proof = "; ".join(f"{name} of {n} agrees" for name, n in self._agree.items() if n)
         every = list(self._taken.values())
-        some = every[:: -(-len(every) // _READ) or 1]  # the boards have the numbers of all
-        read = [self._parsed(each) for each in some]
+        read = [self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]]  # the boards have all
         right = [value for value in map(self._rules.right, read) if value is not None]
         odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
+        if (
+            read
+            and all(each.status == "answer_unparsed" for each in read)
+            and {*self._rules.own} & {*self._fields}
+        ):
+            text = next(iter(every[0].texts.values()))
+            why = f"none of its answers can be read, such as {shown(text)}; nothing was kept"
+            raise StudyError(f"{self._path}: {why}; say what the cells mean, as in --map-values 0=A,1=B")
         share = (
             f"accuracy {sum(right) / len(right):.3f} of {len(right)}" if right else "none is right or wrong"
         )
         lines = [
-            f"{rows} rows, {len(every)} taken; {proof}",
+            f"{rows} rows, {len(every)} taken; {proof or 'nothing proves the match'}",
             f"of {len(read)} answers that were read {odd} cannot be read; {share}",
         ]
         return [*lines, str(self._confidence)] if {*self._rules.rated} & {*self._fields} else lines

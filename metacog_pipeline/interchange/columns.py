@@ -1,4 +1,4 @@
-"""Cells and columns of a table somebody else made: numbers, words, replies, paths into objects, names, scales."""
+"""Cells and columns of a table somebody else made: numbers, words, replies, names, scales."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,14 +18,13 @@ from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 SHOWN, MOST_RUNS = 60, 99
+#: What ``--trust`` takes though it disagrees with the study.
+TRUSTED = ("key", "question", "correct", "model", "run", "status")
 COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
-_PART = re.compile(r"([^.\[\]]+)|\[(\d{1,6})\]")
-_PATH = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d{1,6}\])*")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
-_ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
 _RIGHT = {
     **dict.fromkeys(("1", "c", "correct", "right", "pass", "passed", "✓", "✔", "✅"), 1),
@@ -128,11 +127,8 @@ def reply_text(value: Any, field: str) -> str:
     value = only(value)
     if isinstance(value, dict) and isinstance(value.get("content"), str) and "role" in value:
         return str(value["content"])  # a message of a conversation
-    if isinstance(value, str):
-        quoted = _ONE_QUOTED.fullmatch(value) if value[:1] in (" ", "[") else None
-        return value if quoted is None else str(quoted[1] if quoted[1] is not None else quoted[2])
     if isinstance(value, list):
-        raise RowError(f"{field} is a list of {len(value)}; map one of them, as in --map {field}=COLUMN[0]")
+        raise RowError(f"{field} is a list of {len(value)}; give a column with one of them")
     try:
         return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)
     except (ValueError, RecursionError):
@@ -150,39 +146,6 @@ def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
     bare = {compared_name(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
     plain = {**bare, **{compared_name(name): name for name in reversed(there)}}
     return next((plain[name] for name in names if name in plain), None)
-
-
-def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return the columns of which nothing is taken yet: neither they themselves nor what a path leads to in them."""
-    columns, claimed = list(there), {*taken}
-    heads = {path_of(each)[:1] for each in claimed.difference(columns)}
-    return [name for name in columns if name not in claimed and (name,) not in heads]
-
-
-def path_of(name: str) -> tuple[str | int, ...]:
-    """Return the steps of a dotted path like ``answers[0].text``; () where it is none."""
-    steps = _PART.findall(name) if _PATH.fullmatch(name) else ()
-    return tuple(int(place) if place else step for step, place in steps)
-
-
-def cell(cells: Mapping[str, Any], name: str) -> Any:
-    """Return the cell of a column, or what a dotted path leads to; None where there is nothing."""
-    return cells[name] if name in cells else walk(cells, path_of(name))
-
-
-def walk(value: Any, steps: Iterable[str | int]) -> Any:
-    """Follow ``steps`` into objects and lists; text on the way that holds JSON is read."""
-    for step in steps:
-        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                return None
-        if isinstance(step, int) and isinstance(value, list | tuple):
-            value = value[step] if step < len(value) else None
-        else:
-            value = value.get(str(step)) if isinstance(value, Mapping) else None
-    return value
 
 
 # --- what a command line says of them ---------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import numpy as np
 
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import cell, path_of
 from metacog_pipeline.stats import confidence_fit, coverage
 from metacog_pipeline.stats._arrays import Ints
 from metacog_pipeline.stats.confidence_columns import MOST_LABELS, Column, DataError, as_text, roles
@@ -117,9 +116,7 @@ def read_trials(file: AnswerFile, given: Given) -> tuple[ConfidenceData, Broken]
     there, asked = file.columns, [*given.roles.values(), *given.by]
     pooled = given.roles.get("subject") == _POOLED and _POOLED not in there
     for name in asked:
-        steps = path_of(name)
-        leads = len(steps) > 1 and steps[0] in there
-        if not (name in there or leads or (pooled and name == _POOLED)):
+        if name not in there and not (pooled and name == _POOLED):
             near = f"no column {name!r}{suggestion(name, there)}"
             raise StudyError(f"{file.path}: {near}; the columns are: {', '.join(map(repr, there))[:300]}")
     names = [name for name in there if name]
@@ -151,19 +148,14 @@ def _read(file: AnswerFile, names: Sequence[str]) -> tuple[dict[str, Column], In
             continue
         lines.append(number)
         for name, words in known.items():
-            value = cell(cells, name)
+            value = cells.get(name)
             if isinstance(value, list | dict):
                 raise StudyError(
-                    f"{file.path}: column {name!r} holds objects or lists; one number or label a row is needed, of "
-                    "objects name a path such as answer.confidence or answers[0]"
+                    f"{file.path}: column {name!r} holds objects or lists; one number or label a row is needed"
                 )
             codes[name].append(words.setdefault(as_text(value), len(words)))
     if not lines:
         raise StudyError(f"{file.path}: cannot be read: line {broken[0][0]}: {broken[0][1]}; check the file")
-    for name, words in known.items():
-        if name not in file.columns and [*words] == [""]:
-            nothing = f"{name} leads nowhere in any row; {path_of(name)[0]} holds no such thing"
-            raise StudyError(f"{file.path}: {nothing}")
     table = {
         name: Column(name, (*words,), np.array(codes[name], dtype=np.int64)) for name, words in known.items()
     }

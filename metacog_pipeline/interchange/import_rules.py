@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.interchange.columns import RowError, Scale, shown
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.journal import segments
@@ -21,8 +20,6 @@ from metacog_pipeline.transcripts.schema import Record
 
 ITEM_FIELDS, CHECKS, RESPONSE = ("item_id", "question"), ("key", "correct"), "response"
 NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
-#: What ``--trust`` takes of every file, besides the fields of a table.
-TRUSTED = ("key", "model", "run", "status")
 
 
 class Rejected(NamedTuple):
@@ -89,15 +86,15 @@ class RowRules:
     """What a row of a table says about one benchmark. A benchmark overrides what is its own."""
 
     condition: ClassVar[str]  # of rows that name none
-    #: Fields from which a reply is put together, and their usual column names; those of other fields.
+    #: Fields that are put together to one reply, each as a line, with the usual names of their columns; what stands
+    #: before a field in its line, where that is not its name; usual names of the columns of other fields.
     own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    labels: ClassVar[Mapping[str, str]] = {}
     usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     #: Fields of `own` that are a confidence, the scale the benchmark asks for, whether it takes whole numbers only.
     rated: ClassVar[tuple[str, ...]] = ()
     scale: Scale = Scale(0, 1)
     whole_ratings: ClassVar[bool] = False
-    #: The step that a field of `own` is a reply to, where there are several.
-    made_by: ClassVar[Mapping[str, str]] = {}
     #: Other names of fields in ``--map``; what an item is called in messages.
     also: ClassVar[Mapping[str, str]] = {}
     item_word: ClassVar[str] = "item"
@@ -105,7 +102,6 @@ class RowRules:
 
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
-        self.given: frozenset[str] = frozenset()  # fields that have a column in the table that is read
 
     @property
     def items(self) -> Sequence[Any]:
@@ -154,13 +150,23 @@ class RowRules:
         """Return the texts that name an item."""
         return ()
 
-    def bare(self, value: Any) -> str | None:
-        """Return the field of `own` that a cell of raw replies holds, where it is no reply but a bare answer."""
-        return None
-
     def replies(self, item: Any, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        """Return {step: reply} put together from fields of `own` that say something; raise `RowError` without one."""
-        raise RowError(f"there is no reply to {self.item_word} {item.item_id}")
+        """Return {step: reply} put together from the fields of `own` that a row has; raise `RowError` without one."""
+        first, *_ = self.own
+        steps = self.steps(item, condition)
+        if first not in said:
+            raise RowError(f"there is no {first}")
+        if len(steps) > 1:
+            raise RowError(
+                f"{self.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
+            )
+        return {steps[0]: self.lines(said)}
+
+    def lines(self, said: Mapping[str, Any]) -> str:
+        """Return fields as the lines of a reply, which the benchmark's reader reads."""
+        return "\n".join(
+            f"{self.labels.get(name, name.capitalize())}: {value}" for name, value in said.items()
+        )
 
     def right(self, response: Any) -> int | None:
         """Return whether a response is right, None where it cannot be."""
@@ -175,20 +181,6 @@ class RowRules:
         """Return the key of an item as it is shown in messages."""
         return "nothing"
 
-    def check_choices(self, path: Path) -> None:
-        """Raise `StudyError` where the choices of the whole file cannot be what they are taken for."""
-
-
-def importer_of(rules: type[RowRules]) -> Importer:
-    """Return what a benchmark declares: the shared path with its own rules of a row."""
-
-    def read(benchmark: Any, *given: Any) -> Any:
-        from metacog_pipeline.interchange.importing import import_table  # knows every format
-
-        return import_table(rules, benchmark, *given)
-
-    return Importer((*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS), rules.condition, read, rules)
-
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
 class QuestionRows(RowRules):
@@ -201,10 +193,9 @@ class QuestionRows(RowRules):
     scale = Scale(0, 100)
 
 
-Asked = Sequence[tuple[str, Sequence[Any]]]
-#: In a line of a journal both are before the reply, so that no reply is decoded.
 _TEXT = rb'"((?:[^"\\]|\\.)*)"'
 _PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
+Asked = Sequence[tuple[str, Sequence[Any]]]
 
 
 def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
@@ -215,18 +206,20 @@ def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
     kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
     if not any(kept):
         return asked
-    found = []
-    for condition, items in asked:
-        names = frozenset[str]().union(*(each.get(condition, ()) for each in kept))
-        there = {item.task for item in items if item.item_id in names}
-        found.append((condition, [item for item in items if item.task in there]))
-    return found
+    there = {place for each in kept for place in each}
+    tasks = {
+        (condition, item.task)
+        for condition, items in asked
+        for item in items
+        if (condition, item.item_id) in there
+    }
+    return [
+        (condition, [item for item in items if (condition, item.task) in tasks]) for condition, items in asked
+    ]
 
 
 @functools.lru_cache(maxsize=256)
-def _answered(journal: Path, size: int) -> Mapping[str, Set[str]]:
-    found: dict[str, set[str]] = {}
-    for place in _PLACE.finditer(journal.read_bytes()):
-        item_id, condition = (json.loads(b'"%s"' % text) for text in place.groups())
-        found.setdefault(condition, set()).add(item_id)
-    return found
+def _answered(journal: Path, size: int) -> Set[tuple[str, str]]:
+    # in a line of a journal both stand before the reply, so that no reply is decoded
+    found = _PLACE.finditer(journal.read_bytes())
+    return {(json.loads(b'"%s"' % place[2]), json.loads(b'"%s"' % place[1])) for place in found}

@@ -8,7 +8,7 @@ decided before anything is written: a file that is refused leaves study and home
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
 
-_NAMED, _TRIED, _LEAST_READ, _REASONS = 3, 200, 20, 8
+_NAMED, _TRIED, _REASONS = 3, 200, 8
 _USAGE = [each.name for each in fields(Usage)]
 
 
@@ -47,16 +47,10 @@ def take(
         raise StudyError(f"{file}: there is no such file; check the path")
     of_table = pairs or condition or options.words or options.scale
     logged = None if of_table else reading.samples_of(file, options.trust)
-    if study is None or name == own_questions():
-        found = tables.read(file, pairs, options) if logged is None else logged
-        return import_questions(file, study_path, found, options, condition)
-    into = benchmark_of(study, name)
-    importer: Any = into.importer
-    rules, usual = importer.rules, condition or importer.condition
-    if logged is None:
-        return import_table(rules, into, file, options.model, options.run, pairs, usual, options)
-    built = _built(rules, into)
-    return _import_items(file, built, *answers.of_log(file, built, [*logged], options), study, options)
+    if study is not None and name != own_questions():
+        return import_items(benchmark_of(study, name), file, pairs, condition, options, logged)
+    found = tables.read(file, pairs, options) if logged is None else logged
+    return import_questions(file, study_path, found, options, condition)
 
 
 def own_questions() -> str:
@@ -84,23 +78,25 @@ def benchmark_of(study: Study, named: str | None) -> Bound:
 
 
 # --- items of a benchmark ---------------------------------------------------------------------------------------------
-def import_table(
-    rules: Callable[[Any], RowRules], benchmark: Any, file: Path, model: str | None, run: int | None,
-    pairs: Sequence[str], condition: str, options: ImportOptions | None = None,
+def import_items(
+    into: Bound, file: Path, pairs: Sequence[str] = (), condition: str | None = None,
+    options: ImportOptions | None = None, logged: Iterable[Sample] | None = None,
 ) -> Imported:  # fmt: skip
-    """Keep the answers of a table as those of replayed models: all of them or, where it is refused, none.
-
-    ``model`` and ``run`` are those of all rows; None takes what a column says, and run 1 where there is none.
-    """
-    options = replace(options or ImportOptions(), model=model, run=run)
-    study: Study = benchmark.context.study
-    if model is not None:
-        study.model(model)  # a name that is spelled wrong is no new model
-    if type(benchmark.settings).takes_questions:
-        return import_questions(file, study.path, tables.read(file, pairs, options), options, condition)
-    built = _built(rules, benchmark)
-    found = answers.of_table(file, built, pairs, condition, options)
-    return _import_items(file, built, *found, study, options)
+    """Keep the answers of a table, or those ``logged``, as those of replayed models: all or, where refused, none."""
+    study, options = into.context.study, options or ImportOptions()
+    if options.model is not None:
+        study.model(options.model)  # a name that is spelled wrong is no new model
+    rules = _built(into)
+    usual = condition or rules.condition
+    if logged is None:
+        samples, summary = answers.of_table(file, rules, pairs, usual, options)
+    else:
+        samples, summary = answers.of_log(file, rules, [*logged], options)
+    found, names = read_items(file, rules, samples, summary, study, options)
+    _refuse_others(file, study, into.name, found.records, options.trust)
+    made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
+    options.report(summary)
+    return replace(found, study=made, known=_keep(made, into.name, found.records))
 
 
 def read_items(
@@ -115,28 +111,17 @@ def read_items(
     return _done(samples, Imported(records, summary=tuple(summary))), names
 
 
-def _import_items(
-    path: Path, rules: RowRules, samples: Sequence[Sample], summary: Sequence[str], study: Study, options: ImportOptions
-) -> Imported:  # fmt: skip
-    name = rules.benchmark.name
-    found, names = read_items(path, rules, samples, summary, study, options)
-    _refuse_others(path, study, name, found.records, options.trust)
-    made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
-    options.report(summary)
-    return replace(found, study=made, known=_keep(made, name, found.records))
-
-
 def read_respondents(
-    benchmark: Any, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
+    into: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
     """Return the answers of each person that the column ``options.people`` names, the model of their records."""
-    usual, summary = condition or benchmark.importer.condition, list[str]()
-    rules = _built(benchmark.importer.rules, benchmark)
-    if not type(benchmark.settings).takes_questions:
+    rules, summary = _built(into), list[str]()
+    usual = condition or rules.condition
+    if into.name != own_questions():
         samples, summary = answers.of_table(file, rules, pairs, usual, options)
     else:
         samples = tables.read(file, pairs, options)
-        matching.match(file, benchmark.items, samples, options.trust, new=False)
+        matching.match(file, into.items, samples, options.trust, new=False)
         for each in samples:
             each.condition = usual
     found, _ = read_items(file, rules, samples, summary, None, options)
@@ -144,14 +129,16 @@ def read_respondents(
     return found
 
 
-def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+def _built(into: Bound) -> RowRules:
     # rows are held to the items, so these are built first where they are stale
-    benchmark.context.study.prepare()
+    into.context.study.prepare()
     try:
-        construction.build(benchmark)
+        construction.build(into)
     except SourceError as error:
         raise StudyError(str(error)) from None
-    return rules(benchmark)
+    assert into.importer is not None  # `benchmark_of` refuses the others
+    rules: RowRules = into.importer(into)
+    return rules
 
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
@@ -160,16 +147,12 @@ def import_questions(
 ) -> Imported:  # fmt: skip
     """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
     samples, study = list(found), load_study(study_path) if study_path.exists() else None
-    usable = _usable(path, samples)
     names = _models(path, study, samples, options)
-    if unknown := [each for each in options.trust if each not in import_rules.TRUSTED]:
-        known = ", ".join(import_rules.TRUSTED)
-        raise StudyError(f"--trust {unknown[0]}: give one of {known}; nothing was kept")
     name = own_questions()
-    condition = condition or _condition(study, name, usable)
+    condition = condition or _condition(study, name, _usable(path, samples))
     matched = matching.match(path, _items(study, name), samples, options.trust)
     usable = _usable(path, samples)  # without those of whose question there is no item
-    records = _records(name, matched.items, condition, (QuestionRows.step,), samples, names)
+    records = _records(name, matched.items, condition, QuestionRows.all_steps, samples, names)
     if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
         _refuse_others(path, study, name, records, options.trust)
     made = study_files.fitted(study_path, study, names, max(each.run for each in usable), (name, condition))
@@ -217,12 +200,12 @@ def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
     """Return the samples that can be kept; StudyError with the reason of the first where none can."""
     if usable := [each for each in samples if each.why is None]:
         return usable
-    first = samples[0] if samples else Sample("", "", "")
-    of, name = ("rows", f"row {first.row}") if first.row else ("samples", f"sample {first.name}")
-    why = f": {name}: {first.why}" if samples else ""
-    asks = any("no item is called" in str(each.why) for each in samples)
-    study = "; name the study that asks its questions with --study" if asks else ""
-    raise StudyError(f"{path}: none of its {len(samples)} {of} can be used{why}; nothing was kept{study}")
+    why = "".join(f": {_place(each)}: {each.why}" for each in samples[:1])
+    raise StudyError(f"{path}: none of its {len(samples)} rows can be used{why}; nothing was kept")
+
+
+def _place(each: Sample) -> str:
+    return f"row {each.row}" if each.row else f"sample {each.name}"
 
 
 def _models(
@@ -373,21 +356,17 @@ def _understood(
     models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
     about = f"as answers to {into.name} {condition}"
     yield f"{len(samples)} samples of {models}, runs {min(runs)} to {max(runs)}, {about}"
-    found = "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
+    yield "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
     if matched.repeats:
-        found += f"; {matched.repeats} ask a question of the log once more, under another id: taken as further runs"
+        yield f"{matched.repeats} ask a question of the log once more, under another id: taken as further runs"
     if matched.reordered:
-        found += f"; {matched.reordered} show its options in another order: each is read in its own"
-    yield found
+        yield f"{matched.reordered} show their options in another order: each is read in its own"
     lost = sum(each.what == import_rules.NOT_KEPT for each in done.rejected)
-    more = f"{done.known} known before, " if done.known else ""
-    more += f"{done.same} the same once more, " if done.same else ""
-    yield f"{done.rows} rows: {done.kept} kept, {more}{lost} not kept"
+    before = f"{done.known} known before, {done.same} the same once more"
+    yield f"{done.rows} rows: {done.kept} kept, {before}, {lost} not kept"
     reasons = Counter((what, why) for _, what, why in done.rejected)
     for (what, why), n in reasons.most_common(_REASONS):
         yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
-    if len(reasons) > _REASONS:
-        yield f"{len(reasons) - _REASONS} further reasons are in the list of rows that were not taken"
     yield from _verdicts(samples, into, condition)
     if condition == QuestionRows.unstated:
         yield (
@@ -397,7 +376,7 @@ def _understood(
 
 
 def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[str]:
-    """Compare the log's verdicts with ours, and report a key that no reply fits."""
+    """Compare the log's verdicts with ours, and accuracy over the places in which the right option was shown."""
     items = {item.item_id: item for item in into.items}
     read_here: list[tuple[Sample, int]] = []
     for each in samples:
@@ -413,17 +392,12 @@ def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[
             line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {first}; the study counts"
         yield line
     if any(each.order for each, _ in read_here):  # a position bias shows as a difference
-        places: dict[int, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for each, mine in read_here:
             if (item := items[each.item]).options:
-                places.setdefault((each.order or LETTERS).index(item.answer), []).append(mine)
-        shares = ((LETTERS[at], sum(own) / len(own), len(own)) for at, own in sorted(places.items()))
-        parts = (f"{letter} {share:.3f} of {n}" for letter, share, n in shares)
+                places.setdefault(LETTERS[(each.order or LETTERS).index(item.answer)], []).append(mine)
+        parts = (f"{at} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items()))
         yield f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
-    if len(read_here) >= _LEAST_READ and not any(mine for _, mine in read_here):
-        key = one_line(str(items[read_here[0][0].item].answer), 40)
-        none = f"none of the {len(read_here)} answers is right by the key: is it the right answers"
-        yield f"{none}, and in the form of the replies? such as {key!r}"
 
 
 def parsed(into: Any, item: Any, condition: str, each: Sample) -> Any:

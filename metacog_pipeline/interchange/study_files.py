@@ -34,24 +34,23 @@ def slug(text: str) -> str:
 
 
 def fitted(
-    path: Path,
-    study: Study | None,
-    models: Mapping[str, str],
-    runs: int,
-    asked: tuple[str, str] | None = None,
-) -> Study:
+    path: Path, study: Study | None, models: Mapping[str, str], runs: int, asked: tuple[str, str] | None = None
+) -> Study:  # fmt: skip
     """Return the study with a replayed row for each of ``models`` (name in the log → name here) and ``runs`` runs.
 
     ``asked`` is a benchmark of questions and the condition it must have. The file is left as it was where that fails.
     """
     import tomlkit  # late: a table about known items and models changes no study
 
-    before = None if study is None else path.read_text("utf-8")
-    text = tomlkit.parse(_HEAD if before is None else before)
+    before = _HEAD if study is None else path.read_text("utf-8")
+    text = tomlkit.parse(before)
     if study is None:
         name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
         text["study"] = {"name": name, "runs": runs}
-    asks = study is not None and any(each.provider != "replay" for each in study.models)
+    there = () if study is None else study.models
+    asks = any(
+        each.provider != "replay" for each in there
+    )  # what is asked is paid for: its file is not changed
     if study is not None and study.study.runs < runs:
         if asks:
             raise StudyError(
@@ -59,9 +58,8 @@ def fitted(
                 f"set study.runs = {runs} (models that are asked will be asked as often), or give the run with --run"
             )
         text["study"]["runs"] = runs
-    there = set() if study is None else {each.name for each in study.models}
     for model, name in models.items():
-        if name not in there:
+        if name not in {each.name for each in there}:
             row = {"name": name, "provider": "replay", "model": model}
             text.setdefault("models", tomlkit.aot()).append(row)
     if asked is not None:
@@ -82,9 +80,6 @@ def fitted(
     try:
         return load_study(path)
     except StudyError as error:
-        if before is None:
-            path.unlink(missing_ok=True)
-        else:
-            write_text(path, before)
+        path.unlink() if study is None else write_text(path, before)
         why = f"the rows of the log could not be added to {path.name}, which is as it was"
         raise StudyError(f"{error}; {why}") from None

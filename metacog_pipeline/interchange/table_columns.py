@@ -51,7 +51,7 @@ def samples(
     """Return each row as a sample that ``take`` got with what the row says; one that it refuses has the reason."""
     found = []
     for row in file:
-        said = {field: columns.cell(row.cells, column) for field, column in fields.items()}
+        said = {field: row.cells.get(column) for field, column in fields.items()}
         model = columns.line_of(said.get("model"))
         made = Sample(str(row.number), "", model, settings=settings, row=row.number)
         found.append(made)
@@ -88,13 +88,13 @@ def found_columns(
 ) -> dict[str, str]:
     """Return the column of each field: the mapped one, else the first ``usual`` name that is free."""
     for field, column in mapping.items():
-        if not rows.has(column):
+        if column not in rows.columns:
             raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; {_there(rows)}")
     found = dict(mapping)
     for field, names in usual.items():
-        if field not in found:
-            usually = columns.first_named(names, columns.unclaimed(rows.columns, found.values()))
-            found |= {} if usually is None else {field: usually}
+        free = [name for name in rows.columns if name not in found.values()]
+        if field not in found and (usually := columns.first_named(names, free)) is not None:
+            found[field] = usually
     return found
 
 
@@ -106,21 +106,18 @@ def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> d
         which = f"map {replied[0]}, or {' and '.join(put_together)}, not both: which of them is the answer?"
         raise StudyError(f"{rows.path}: {which}")
     # what is mapped settles the question that other fields are about, too
-    settled: set[str | None] = {*ITEM_FIELDS} if {*ITEM_FIELDS} & {*mapping} else set()
-    settled |= {rules.made_by.get(each) for each in mapping} if several else {*raw} if put_together else set()
-    settled |= {*rules.own} if replied and not several else set()
+    settled: set[str] = {*ITEM_FIELDS} if {*ITEM_FIELDS} & {*mapping} else set()
+    settled |= {*raw} if put_together and not several else {*rules.own} if replied and not several else set()
     names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
     usual = {field: names.get(field, (field,)) for field in rules.fields if field not in settled}
     found = found_columns(rows, mapping, usual)
-    if not any(field in found for field in ITEM_FIELDS):
-        ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=… or question=…"
-        lacks = f"no column names the {rules.item_word}; use --map {ways}"
-        raise StudyError(f"{rows.path}: {lacks}; {_there(rows)}")
-    if not any(field in found for field in (*raw, *rules.own)):
-        ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))
-        hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
-        lacks = f"no column holds the answer or a reply; use --map {ways}; {_there(rows)}{hint}"
-        raise StudyError(f"{rows.path}: {lacks}")
+    for fields, lacks in (
+        (ITEM_FIELDS, f"names the {rules.item_word}"),
+        ((*raw, *rules.own), "holds the answer or a reply"),
+    ):
+        if not {*fields} & {*found}:
+            ways = ", ".join(f"{field}=…" for field in fields)
+            raise StudyError(f"{rows.path}: no column {lacks}; use --map {ways}; {_there(rows)}")
     return found
 
 
@@ -131,8 +128,8 @@ def _there(rows: AnswerFile) -> str:
 def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
     """Return a line on the columns used and ignored."""
     used = ", ".join(f"{field}={column}" for field, column in found.items())
-    ignored = f"ignored: {', '.join(columns.unclaimed(there, found.values())) or 'none'}"
-    return f"columns used: {used}; {ignored}" if used else f"columns {ignored}"
+    ignored = ", ".join(name for name in there if name not in found.values())
+    return f"columns used: {used or 'none'}; ignored: {ignored or 'none'}"
 
 
 # --- confidence ---------------------------------------------------------------------------------------------------------
@@ -140,21 +137,19 @@ class Confidence:
     """Puts confidences on the scale that the benchmark asks for, and remembers which there were."""
 
     def __init__(self, path: Path, rules: RowRules | type[RowRules], declared: Scale | None) -> None:
-        self._path, self._rules, self.declared = path, rules, declared
+        self._path, self._rules, self._declared = path, rules, declared
         self._own: Scale = rules.scale
         self._whole = rules.whole_ratings
         self._stated: Counter[float] = Counter()
         self._signed: Counter[float] = Counter()  # those of them with a per cent sign
-        self._words: Counter[str] = Counter()
-        self.missing = 0
+        self.missing = self._words = 0
 
     def stated(self, said: Mapping[str, Any], options: ImportOptions, row: int) -> dict[str, Any]:
         """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
         found: dict[str, Any] = {}
         for name in self._rules.own:
             value, rated = said.get(name), name in self._rules.rated
-            if not rated or number(value) is None:
-                value = options.word(value)
+            value = value if rated and number(value) is not None else options.word(value)
             if rated and self.none_stated(value):
                 self.missing += name in said
             elif rated:
@@ -165,55 +160,41 @@ class Confidence:
 
     def none_stated(self, value: Any) -> bool:
         """Whether a cell has none: also the -1 by which programs say that none was read, off a scale that has a -1."""
-        return missing(value) or ((self.declared or self._own).low >= 0 and number(value) == -1)
+        return missing(value) or ((self._declared or self._own).low >= 0 and number(value) == -1)
 
     def take(self, value: Any, row: int | str) -> str:
         """Return a confidence as a reply would state it; raise `RowError` for one off its scale."""
-        if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
-            value = plain(value).strip().lstrip("~≈ ")
-            if columns.COMMA.match(value):
-                raise StudyError(
-                    f"{self._path} row {row}: confidence {shown(value)} is a number with a comma; write it with a decimal "
-                    "point and no separators of thousands; nothing was kept"
-                )
-        found, signed = number(value), isinstance(value, str) and value.endswith("%")
+        text = plain(str(value)).strip().lstrip("~≈ ")
+        if columns.COMMA.match(text):
+            raise StudyError(
+                f"{self._path} row {row}: confidence {shown(value)} is a number with a comma; write it with a decimal "
+                "point and no separators of thousands; nothing was kept"
+            )
+        found, own, scale = number(text), self._own, self._declared or self._own
         if found is None:
-            self._words[one_line(str(value).strip(), 20)] += 1
-        else:
-            self._stated[found] += 1
-            self._signed[found] += signed
-        return self._rated(value if not signed or found is None or self._whole else f"{found:g}", found)
-
-    def _rated(self, value: Any, stated: float | None) -> str:
-        own, scale = self._own, self.declared or self._own
-        if scale == own:
-            exact = columns.whole(value)
-            if exact is not None or stated is None or "e" not in str(value).casefold():
-                return one_line(str(value).strip(), columns.SHOWN) if exact is None else str(exact)
-        if stated is None:
-            raise RowError(f"confidence {shown(value)} is no number on {scale}")
-        if (share := scale.share(stated)) is None:
+            self._words += 1
+            if scale != own:
+                raise RowError(f"confidence {shown(value)} is no number on {scale}")
+            return one_line(text, columns.SHOWN)  # read, and not understood, as in a reply
+        self._stated[found] += 1
+        self._signed[found] += text.endswith("%")
+        if scale == own and found.is_integer():
+            return str(int(found))
+        if scale == own and "e" not in text.casefold():
+            return text.removesuffix("%").strip()  # as it is written
+        if (share := scale.share(found)) is None:
             raise RowError(f"confidence {shown(value)} is outside {scale}")
-        put = stated if scale == own else own.low + (own.high - own.low) * share
-        if self._whole and scale != own:
-            return str(math.floor(put + 0.5))
-        text = f"{put:.6g}"  # a reader takes 1e-05 for 1
-        return text if "e" not in text else f"{put:.6f}".rstrip("0").rstrip(".")
+        put = own.low + (own.high - own.low) * share
+        return str(math.floor(put + 0.5)) if self._whole else _in_digits(put)
 
     def check(self) -> None:
-        """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
-        stated, words = self._stated.total(), self._words.total()
-        if words > max(stated, _LEAST_STATED):
-            first = ", ".join(repr(word) for word, _ in self._words.most_common(3))
-            raise StudyError(
-                f"{self._path}: {words} of {stated + words} confidences are no number, such as {first}; nothing was kept; "
-                "replace words, as in --map-values high=5,low=1, or name another column"
-            )
+        """Refuse confidence on two scales, or on no declared one and off the benchmark's or a narrower one's."""
+        stated, own = self._stated.total(), self._own
         if two := self._two_scales(stated):
             raise StudyError(f"{self._path}: of {stated} confidences {two}; nothing was kept")
-        if self.declared is not None or not stated:
+        if self._declared is not None or not stated:
             return
-        own, low, high = self._own, min(self._stated), max(self._stated)
+        low, high = min(self._stated), max(self._stated)
         # a few shares, or ratings up to 10, are hardly chances of some percent
         shares = high <= 1 and any(value % 1 for value in self._stated)
         low_only = not self._whole and (shares or (high <= _HIGHEST_RATING and stated >= _FEW))
@@ -226,14 +207,14 @@ class Confidence:
         narrower = any(span < own.high - own.low for span in spans)
         if off <= _TOLERATED * stated and not (off == 0 and narrower):
             return
-        ways = " or ".join(f"--scale {name}" for name in fits) or "--scale LOW..HIGH"
         kind = f"rating {own.low:g} to {own.high:g}" if self._whole else f"number on {own}"
         why = f"{off} of {stated} confidences are no {kind}; they" if off else f"all {stated} confidences"
+        ways = " or ".join(f"--scale {name}" for name in fits or ("LOW..HIGH",))
         ask = f"run from {low:g} to {high:g}: say on which scale, as in {ways}; nothing was kept"
         raise StudyError(f"{self._path}: {why} {ask}")
 
     def _two_scales(self, stated: int) -> str:
-        known = self.declared is not None or self._whole
+        known = self._declared is not None or self._whole
         if known and stated < _LEAST_STATED:
             return ""
         bare = {value: n - self._signed[value] for value, n in self._stated.items() if 0 < value < 1}
@@ -246,8 +227,13 @@ class Confidence:
     def __str__(self) -> str:
         if not (self._stated or self._words):
             return "no column holds a confidence"
-        own, scale = self._own, self.declared
+        own, scale = self._own, self._declared
         note = f"on {scale}" if scale else f"taken as {'a rating' if self._whole else 'on'} {own}"
         note += f", put on {own}" if scale not in (None, own) else ""
         ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
-        return f"confidence{ends}, {note}, {self.missing} missing, {self._words.total()} not numbers"
+        return f"confidence{ends}, {note}, {self.missing} missing, {self._words} not numbers"
+
+
+def _in_digits(value: float) -> str:
+    text = f"{value:.6g}"  # a reader takes 1e-05 for 1
+    return text if "e" not in text else f"{value:.6f}".rstrip("0").rstrip(".")

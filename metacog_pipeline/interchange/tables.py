@@ -19,32 +19,27 @@ from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.interchange.table_columns import USUAL_NAMES, Confidence
 from metacog_pipeline.llm.types import Completion, Status
 
-_INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
+_REPLIES: Mapping[str, tuple[str, ...]] = {
+    "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
+                 "actual_output", "actual", "hypothesis", "sampled"),
+    "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "predicted_answer", "pred_answer"),
+}  # fmt: skip
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
     "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
     "context": parts_of.CONTEXT,
     "options": parts_of.NAMES["options"],
-    "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
-                 "actual_output", "actual", "hypothesis", "sampled"),
-    "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "predicted_answer", "pred_answer"),
+    **_REPLIES,
     "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score", "verbalized_confidence",
                    "stated_confidence", "p_true", "prob", "confidence_reply", "confidence_response"),
-    "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", *_INDICES, "label", "expected_answer",
-            "expected_output", "expected", "reference_answer", "reference", "ideal"),
-    "correct": USUAL_NAMES["correct"],
-    "model": USUAL_NAMES["model"],
-    "run": USUAL_NAMES["run"],
+    "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", "answer_idx", "answer_index", "correct_idx",
+            "correct_index", "gold_idx", "gold_index", "cop", "label", "expected_answer", "expected_output", "expected",
+            "reference_answer", "reference", "ideal"),
+    **{field: USUAL_NAMES[field] for field in ("correct", "model", "run")},
     "dataset": ("dataset", "task"),
 }  # fmt: skip
-_REPLY = {"choice", "response"}
-_WORDS = (
-    "Na",
-    "None",
-    "none",
-    "Nil",
-    "nil",
-)  # sodium, and what is right now and then: NA, null and a dash are no key
+# Sodium, and what is right now and then; NA, null and a dash are no key.
+_WORDS = ("Na", "None", "none", "Nil", "nil")
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample]:
@@ -63,7 +58,7 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
         if not {*needed} & {*found}:
             advice = f"name the column, as in --map {needed[0]}=COLUMN"
             raise StudyError(f"{path}: it lacks {' or '.join(needed)}; {advice}; {used}")
-    table = _Table(path, found, parts, options)
+    table = _Table(path, bool({"key", "correct"} & {*found}), parts, options)
     made = table_columns.samples(rows, found, options, {"file": path.name}, table.take)
     table.check()
     options.report([f"a table of answers; {used}", str(table.confidence)])
@@ -71,27 +66,21 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
 
 
 def _columns(rows: AnswerFile, mapping: Mapping[str, str]) -> dict[str, str]:
-    usual = {name: names for name, names in FIELDS.items() if not (name in _REPLY and _REPLY & {*mapping})}
-    found = table_columns.found_columns(rows, mapping, usual)
-    plain = next((name for name in rows.columns if name.casefold() == "answer"), None)
-    if plain is None or _REPLY & {*found}:
+    # "answer" is the key beside a reply, and else the model's
+    replied = {} if {*_REPLIES} & {*mapping} else _REPLIES
+    others = {name: names for name, names in FIELDS.items() if name not in _REPLIES}
+    found = table_columns.found_columns(rows, mapping, {**others, **replied})
+    if {*_REPLIES} & {*found}:
         return found
-    # "answer" is the model's then, next to a key or without one
-    if found.get("key") == plain:
-        del found["key"]
-        other = named.first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
-        found |= {"key": other} if other else {}
-    return {**found, "choice": plain}
+    return table_columns.found_columns(rows, mapping, {"choice": ("answer",), **others})
 
 
 class _Table:
     """Fills samples from rows."""
 
-    def __init__(
-        self, path: Path, found: Mapping[str, str], parts: Mapping[str, str], options: ImportOptions
-    ) -> None:
-        self._path, self._columns, self._parts, self._options = path, found, parts, options
-        self._keyed = bool({"key", "correct"} & {*found})
+    def __init__(self, path: Path, keyed: bool, parts: Mapping[str, str], options: ImportOptions) -> None:
+        """``keyed`` says whether a column has a key or a verdict; ``parts`` are columns of an option each."""
+        self._path, self._keyed, self._parts, self._options = path, keyed, parts, options
         self.confidence = Confidence(path, QuestionRows, options.scale)
         self._repeats = Counter[tuple[str, ...]]()
         self._numbers: list[tuple[Sample, str, int]] = []  # keys and choices that are places of options
@@ -100,15 +89,14 @@ class _Table:
         """Fill a sample with what a row says; RowError with the reason where it cannot be used."""
         made.task = named.line_of(said.get("dataset")) or self._path.stem
         run = 1 if self._options.people else named.run_of(said.get("run"))
-        question = self._question(said) if "question" in said else None
+        question = _question(said["question"]) if "question" in said else None
         options, labels = self._options_of(cells, said.get("options"))
         for field in {"key", "choice"} & {*said}:
             try:
                 said[field] = parts_of.by_label(said[field], labels)
             except ValueError as error:  # a 0 among labels from 1
                 raise StudyError(f"{self._path} row {made.row}: {error}; nothing was kept") from None
-        name = said.get("item_id")
-        made.name = named.line_of(name) or parts_of.content_digest(str(question), options)
+        made.name = named.line_of(said.get("item_id")) or parts_of.content_digest(str(question), options)
         text, choice = self._reply(said, options, made.row)
         made.said = Completion(Status.OK, text)
         key, places = self._options.word(said.get("key")), {"choice": choice}
@@ -138,35 +126,16 @@ class _Table:
         right = None if absent(correct) else correctness(self._options.word(correct))
         made.right = None if right is None else bool(right)
         try:
-            nothing = _says_nothing(key, [*options, *_WORDS])
-            answers = [] if nothing else parts_of.right_answers(key)
+            answers = [] if _says_nothing(key, [*options, *_WORDS]) else parts_of.right_answers(key)
         except ValueError as error:
-            raise RowError(f"key {error}; {self._part('key')}") from None
-        if not answers and right is None:
-            raise RowError("has neither key nor verdict")
-        if options and len(answers) > 1:
-            raise RowError(f"has {len(answers)} right options; one can be right")
+            raise RowError(f"key {error}") from None
         context = said["context"] if isinstance(said.get("context"), str) else ""
         made.question = record.question_cells(question, options, answers, read=bool(answers), context=context)
-        if (made.question or {}).get("kind") == "graded" and right is None:
+        if options and len(answers) > 1:
+            raise RowError(f"has {len(answers)} right options; one can be right")
+        if right is None and (not answers or (made.question or {}).get("kind") == "graded"):
             raise RowError("has no short right answer (key) and no verdict (correct)")
         return answers[0] if len(answers) == 1 else None
-
-    def _question(self, said: dict[str, Any]) -> str:
-        question = said.get("question")
-        if isinstance(question, Mapping):  # some data sets put the options into it, too
-            said["options"] = question.get("choices") if absent(said.get("options")) else said["options"]
-            stems = (question[each] for each in ("stem", "text", "question") if each in question)
-            question = next(stems, question)
-        if isinstance(question, Mapping | list):
-            raise RowError(f"question is no text; {self._part('question')}")
-        if absent(question) or not isinstance(question, str | int | float):
-            raise RowError("has no question")
-        return str(question)
-
-    def _part(self, field: str) -> str:
-        column = self._columns[field]
-        return f"map a part of it, as in --map {field}={column}.NAME or {column}[0]"
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self._parts:
@@ -203,10 +172,12 @@ class _Table:
         sized = [(*each, (each[0].question or {}).get("options", ())) for each in self._numbers]
         zero = any(place == 0 for _, _, place, _ in sized)
         if sized and zero == any(place == len(options) for _, _, place, options in sized):
-            seen = "named by numbers and none is 0, so they seem to begin at 1"
+            seen = (
+                "counted from 0 and from 1" if zero else "numbers, and none says whether they begin at 0 or 1"
+            )
             raise StudyError(
-                f"{self._path}: options are {'counted from 0 and from 1' if zero else seen}; nothing was kept; say which "
-                "letter each number is, as in --map-values 1=A,2=B,3=C,4=D"
+                f"{self._path}: options are {seen}; nothing was kept; say which letter each number is, as in "
+                "--map-values 1=A,2=B,3=C,4=D"
             )
         for sample, field, place, options in sized:
             at = place - (not zero)
@@ -217,6 +188,14 @@ class _Table:
             else:
                 below = sample.said.text.split("\n", 1)[1:]
                 sample.said = Completion(Status.OK, "\n".join([f"Answer: {LETTERS[at]}", *below]))
+
+
+def _question(value: Any) -> str:
+    if isinstance(value, Mapping | list):
+        raise RowError("question is no text; give a column with its text")
+    if absent(value):
+        raise RowError("has no question")
+    return str(value)
 
 
 def _says_nothing(value: Any, known: Sequence[Any]) -> bool:

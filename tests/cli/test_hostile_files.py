@@ -31,7 +31,6 @@ def _import(metacog, study: Path, file: Path):
         "[" * 200_000,
         '{"item_id":' * 50_000,
         '{"item_id": "sample-0002", "choice": ' + "9" * 100_000 + "}",
-        '{"item_id": "sample-0002", "choice": 1e999999}',
         '{"item_id": "sample-0002", "choice": NaN}',
         '{"item_id": ["sample-0002"], "choice": {"A": {"A": "A"}}}',
         '{"item_id": "../../etc/passwd", "choice": "A"}',
@@ -39,7 +38,7 @@ def _import(metacog, study: Path, file: Path):
         json.dumps({"item_id": "sample-0002\x1b[2J\x07", "choice": "<script>alert(1)</script>"}),
         "\x00" * 1000,
     ],
-    ids=["deep-list", "deep-object", "long-number", "huge", "nan", "nested", "path", "code", "markup", "nul"],
+    ids=["deep-list", "deep-object", "long-number", "nan", "nested", "path", "code", "markup", "nul"],
 )
 def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study, line):
     file = study.parent / "answers.jsonl"

@@ -14,6 +14,8 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, items
 from metacog_pipeline.benchmarks.metamedqa.construction import edits, rules
 from metacog_pipeline.files import shipped
+from metacog_pipeline.interchange.import_rules import ImportOptions
+from metacog_pipeline.interchange.importing import import_items
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
@@ -86,8 +88,7 @@ def study(few_resamples, tmp_path_factory, pinned):
             writer = csv.writer(out)
             writer.writerow(["item_id", "choice", "confidence"])
             writer.writerows(lines)
-        assert benchmark.importer is not None
-        done = benchmark.importer.read(benchmark, file, model, 1, (), benchmark.importer.condition)
+        done = import_items(benchmark, file, options=ImportOptions(model=model))
         assert not done.rejected
         partition = Partition(loaded, benchmark.name, loaded.model(model), 1)
         assert ask(benchmark, partition).complete

@@ -19,8 +19,10 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.answers import of_table
 from metacog_pipeline.interchange.columns import parse_scale
-from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules, importer_of
+from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules
+from metacog_pipeline.interchange.importing import import_items, read_items
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
@@ -86,9 +88,7 @@ def take(
 
 
 def read_file(into: Bound, file: Path, run: int = 1, pairs: Sequence[str] = (), **options: Any) -> Any:
-    assert into.importer is not None
-    how = ImportOptions(**options)
-    return into.importer.read(into, file, "theirs", run, pairs, into.importer.condition, how)
+    return import_items(into, file, pairs, None, ImportOptions(model="theirs", run=run, **options))
 
 
 def steps(found: Imported) -> dict[str, str]:
@@ -111,7 +111,7 @@ def known(into: Bound) -> list[dict[str, Any]]:
     for place, item in enumerate(into.items):
         answer = {"answer": item.accepted()[0], "gold": item.accepted()[0], "correct": 1}
         about = {"item_id": item.item_id, "question": item.question()}
-        found.append({**about, **answer, "knows": "yes" if place % 2 else 0})
+        found.append({**about, **answer, "knows": "yes" if place % 2 else "No"})
     return found
 
 
@@ -127,20 +127,18 @@ def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(benc
     assert {each.answer_id for each in found.records} <= {each.answer_id for each in kept(into)}
 
 
-def test_a_number_for_yes_and_a_reply_to_no_step_are_told(benchmark, tmp_path):
+def test_a_reply_to_no_step_is_told(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     item_id = into.items[4].item_id
-    with pytest.raises(StudyError, match=r"knows '0.7' is neither yes nor no.*nothing was kept"):
-        take(into, tmp_path / "b.csv", [{"item_id": item_id, "answer": "x", "knows": "0.7"}])
     with pytest.raises(StudyError, match=r"takes direct, meta: give a column for each"):
         take(into, tmp_path / "b.csv", [{"item_id": item_id, "response": "x"}])
 
 
-def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark, tmp_path):
+def test_a_decision_and_a_confidence_are_the_lines_of_a_reply(benchmark, tmp_path):
     into = benchmark("signaldetection")
     rows = [
         {"trial_id": item.item_id, "stimulus": item.stimulus, "confidence": 20 * (place % 6), "correct": int(place % 3 > 0),
-         "response": item.stimulus if place % 3 else 1 - item.stimulus}
+         "decision": item.stimulus if place % 3 else 1 - item.stimulus}
         for place, item in enumerate(into.items)
     ]  # fmt: skip
     file = tmp_path / "a.csv"
@@ -148,11 +146,11 @@ def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark,
         take(into, file, rows)
     found = take(into, file, rows, run=2, scale=parse_scale("0..100"))
     assert "key of 60 agrees; correct of 60 agrees" in found.summary[0]
-    assert json.loads(found.records[0].text) == {"decision": str(1 - into.items[0].stimulus), "confidence": 1}
+    assert found.records[0].text == f"Decision: {1 - into.items[0].stimulus}\nConfidence: 1"
     answer = read(into, found.records, into.items[5].item_id, "confidence")
     assert (answer.correct, answer.confidence, answer.status) == (1, 5, "ok")
-    words = [{"trial_id": into.items[0].item_id, "decision": "no way", "confidence": 3}] * 2
-    with pytest.raises(StudyError, match="decision 'no way' is none of 0, 1, S1, S2, negative, positive"):
+    words = [{"trial_id": into.items[0].item_id, "decision": "perhaps", "confidence": 3}] * 2
+    with pytest.raises(StudyError, match="none of its answers can be read, such as 'Decision: perhaps"):
         take(into, file, words)
 
 
@@ -235,7 +233,8 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     item = into.items[0]
     file = tmp_path / "a.csv"
     file.write_text(f'id,response\n{item.item_id},"{{""decision"": ""1"", ""confidence"": 3}}"\nnobody,x\n')
-    found = importer_of(Plain).read(into, file, "theirs", 8, (), Plain.condition)
+    rules, how = Plain(into), ImportOptions(model="theirs", run=8)
+    found = read_items(file, rules, *of_table(file, rules, (), Plain.condition, how), None, how)[0]
     assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
 
@@ -248,8 +247,7 @@ def test_models_and_runs_of_a_table_are_those_of_its_columns(benchmark, tmp_path
     ]  # fmt: skip
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    assert into.importer is not None
-    found = into.importer.read(into, file, None, None, (), "dual", ImportOptions())
+    found = import_items(into, file)
     assert {(each.model, each.run) for each in found.records} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
     assert [each.name for each in load_study(tmp_path / "study.toml").models] == ["theirs", "a", "b"]
 
@@ -267,14 +265,6 @@ def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
             take(into, tmp_path / "a.csv", rows, run=3)
         assert said in str(refused.value)
         assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records
-
-
-# --- which column holds what --------------------------------------------------------------------------------------------
-def test_a_column_that_a_mapped_path_leads_into_is_taken_for_nothing_else(benchmark, tmp_path):
-    made = benchmark("signaldetection")
-    row = {"response": json.dumps({"id": made.items[0].item_id}), "decision": 1, "confidence": 4}
-    found = take(made, tmp_path / "a.jsonl", [row], "item_id=response.id")
-    assert [each.text for each in found.records] == ['{"decision": "1", "confidence": 4}']
 
 
 def test_other_answers_of_a_run_are_refused_unless_trusted(benchmark, tmp_path):
@@ -323,4 +313,4 @@ def test_a_table_about_one_of_several_benchmarks_names_it(benchmark, tmp_path):
     assert "--map taks=part" in unknown and "name the benchmark" in unknown
     (tmp_path / "t.csv").write_text("x,y\n1,2\n")
     nothing = str(done(named[1]).exception)
-    assert "columns ignored: x, y" in nothing and "columns used" not in nothing
+    assert "columns used: none; ignored: x, y" in nothing

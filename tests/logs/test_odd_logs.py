@@ -120,6 +120,6 @@ def test_options_counted_in_two_ways_are_refused(tmp_path):
 @every("n", [1, 3, 120])
 def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tmp_path, n):
     path = numbered(tmp_path, lambda n: n % 3 + 1, lambda n: "ABCD"[n], n)
-    refused(r"none is 0, so they seem to begin at 1", path)
+    refused(r"none says whether they begin at 0 or 1", path)
     words = {str(n + 1): letter.casefold() for n, letter in enumerate("ABCD")}
     assert said(read(path, ImportOptions(scale=PERCENT.scale, words=words)))[0][1] == "a"

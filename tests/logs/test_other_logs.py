@@ -54,7 +54,7 @@ def test_the_model_of_lm_eval_stands_in_its_results(tmp_path):
 
 def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take):
     path = lines(tmp_path / "samples_truthfulqa_mc2.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4})
-    why = r"none of its 1 samples can be used: sample 0: several of its options are right"
+    why = r"none of its 1 rows can be used: sample 0: several of its options are right"
     with pytest.raises(StudyError, match=why):
         take(path)
 
@@ -106,7 +106,7 @@ def test_what_was_asked_in_a_batch_is_no_result_of_it(tmp_path, row):
 def test_answers_to_questions_nobody_asked_say_what_to_do(tmp_path, take):
     body = {"model": "gpt-x", "choices": [{"message": {"content": "Answer: B"}, "finish_reason": "stop"}]}
     row = {"custom_id": "s01", "response": {"status_code": 200, "body": body}}
-    with pytest.raises(StudyError, match="name the study that asks its questions"):
+    with pytest.raises(StudyError, match="the file does not hold its question"):
         take(lines(tmp_path / "out.jsonl", row))
 
 

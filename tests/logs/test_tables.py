@@ -111,22 +111,6 @@ def test_beside_a_label_the_answer_is_the_models_and_what_lacks_is_told(tmp_path
     refused("it lacks choice or response; name the column", bare)
 
 
-def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tmp_path):
-    made = [
-        {"question": {"stem": f"Which is {n}?"}, "choices": [{"label": x, "text": f"{x}{n} x"} for x in "AB"],
-         "answerKey": "A", "prediction": "B"} for n in range(20)
-    ]  # fmt: skip
-    made.append({**made[0], "question": {"other": 1}})
-    path = tmp_path / "own.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in made))
-    found, told = read(path), list[str]()
-    assert (found[0].question or {})["options"] == ["A0 x", "B0 x"]
-    assert str(found[-1].why).startswith("question is no text; map a part of it")
-    assert (found[0].question or {})["question"] == "Which is 0?"
-    importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions(model="m", show=told.append))
-    assert any("none of the 20 answers is right by the key" in line for line in told)
-
-
 def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path):
     made = [{**row, "confidence": row["confidence"] / 100} for row in rows()]
     made[0]["prediction"], made[1]["question"], made[2]["confidence"] = "", "", "NA"
@@ -134,7 +118,13 @@ def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path
     path = table(tmp_path / "own.csv", made)
     refused(r"say on which scale, as in --scale 0..1 or", path, ImportOptions())
     found = read(path, ImportOptions(scale=columns.Scale(0, 1)))
-    why = ["has no answer", "has no question", None, "has neither key nor verdict", None]
+    why = [
+        "has no answer",
+        "has no question",
+        None,
+        "has no short right answer (key) and no verdict (correct)",
+        None,
+    ]
     assert [each.why for each in found[:5]] == why
     assert found[2].said.text == "Answer: C" and found[4].said.text.endswith("Confidence: 54%")
 
@@ -157,11 +147,11 @@ ASKED = {"question": "Which one?", "response": "It is B.", "confidence": 70}
 
 @pytest.mark.parametrize(
     ("cells", "told"),
-    [({"answer": {"label": "B"}}, "key is an object with label; map a part of it, as in --map key=answer.NAME"),
+    [({"answer": {"label": "B"}}, "key is an object with label"),
      ({"answer": [1, 1, 0], "options": ["u", "v", "w"]}, "has 3 right options; one can be right"),
      ({"answer": "a long text " * 20}, "has no short right answer (key) and no verdict (correct)"),
-     ({"question": {"messages": []}}, "question is no text; map a part of it, as in --map question=question.NAME"),
-     ({"question": ["Why?", "How?"]}, "question is no text; map a part of it")],
+     ({"question": {"messages": []}}, "question is no text; give a column with its text"),
+     ({"question": ["Why?", "How?"]}, "question is no text")],
 )  # fmt: skip
 def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused_with_the_way_out(
     tmp_path, take_table, cells, told
@@ -170,30 +160,13 @@ def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused_with_
         take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", **cells}))
 
 
-def test_decimals_of_parquet_are_numbers_also_inside_of_structs(tmp_path):
+def test_decimals_of_parquet_are_numbers(tmp_path):
     cells = {"question": ["Which?"], "response": ["Answer: B"], "answer": ["B"],
-             "said": pa.array([{"sure": Decimal("0.744")}], pa.struct([("sure", pa.decimal128(6, 3))])),
+             "sure": pa.array([Decimal("0.744")], pa.decimal128(6, 3)),
              "run": pa.array([Decimal(2)], pa.decimal128(4, 0))}  # fmt: skip
     pq.write_table(pa.table(cells), tmp_path / "t.parquet")
-    options = ImportOptions(scale=columns.Scale(0, 1))
-    (only,) = read(tmp_path / "t.parquet", options, ["confidence=said.sure"])
+    (only,) = read(tmp_path / "t.parquet", ImportOptions(scale=columns.Scale(0, 1)), ["confidence=sure"])
     assert (only.said.text, only.run) == ("Answer: B\nConfidence: 74.4%", 2)
-
-
-def test_what_an_import_cannot_trust_is_named(tmp_path, take):
-    path = tmp_path / "samples_x.jsonl"
-    row = {
-        "doc_id": 0,
-        "doc": {"question": "2+2?"},
-        "target": "4",
-        "arguments": [],
-        "resps": [["4"]],
-        "filter": "none",
-    }
-    why = r"--trust everything: give one of key, model, run, status; nothing was kept"
-    with pytest.raises(StudyError, match=why):
-        take(lines(path, {**row, "exact_match": 1.0}), model="m", trust=("everything",))
-    assert take(path, model="m", trust=("key",)).kept == 1
 
 
 LABELLED = (
@@ -204,11 +177,8 @@ LABELLED = (
 
 
 @pytest.mark.parametrize("options", LABELLED)
-@pytest.mark.parametrize("nested", [False, True])
-def test_an_option_is_named_by_the_label_it_has_in_the_table(options, nested, tmp_path):
+def test_an_option_is_named_by_the_label_it_has_in_the_table(options, tmp_path):
     row = {"question": "Which?", "options": options, "key": "2", "pred": "v"}
-    if nested:
-        row = {"question": {"stem": "Which?", "choices": options}, "key": "2", "pred": "v"}
     other = {**row, "key": 2, "pred": "3"}
     first, second = read(lines(tmp_path / "t.jsonl", row, other), ImportOptions(trust=("item_id",)))
     for each, right in ((first, True), (second, False)):

@@ -141,7 +141,7 @@ def test_the_columns_that_are_used_are_told(into, tmp_path):
     people.keep(
         into, trials(tmp_path / "t.csv", 3), (), None, ImportOptions(people="subject", show=told.append)
     )
-    used = "model=subject, item_id=item_id, confidence=confidence, choice=answer; ignored: none"
+    used = "model=subject, choice=answer, item_id=item_id, confidence=confidence; ignored: none"
     assert told[0] == f"a table of answers; columns used: {used}"
 
 

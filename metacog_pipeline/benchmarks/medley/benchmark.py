@@ -44,7 +44,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
                         lambda home, **how: published_files.fetch(home, **how)[0], published_files.kept_digest),
     )  # fmt: skip
     measures, contrasts, judging = MEASURES, CONTRASTS, judging.JUDGING
-    published, board, importer = PUBLISHED, BOARD, importing.IMPORTER
+    published, board, importer = PUBLISHED, BOARD, importing.Rows
     questions = (
         Question("Does one model withstand a statistic that misstates what others hold better than another?",
                  ("models_paired", "resistance"), verdict="judgement"),

@@ -20,7 +20,7 @@ from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_triples
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.sources import read_objects
 
 
@@ -37,8 +37,6 @@ class Rows(RowRules):
         "b_social": ("b_social", "step_b_social", "social", "response_b_social"),
     }
 
-
-IMPORTER = importer_of(Rows)
 
 # What the package calls the steps, and its stages.
 _RESULT_STEPS = ("step_a", "step_b_private", "step_b_social")

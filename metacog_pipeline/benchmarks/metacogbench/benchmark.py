@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING, Agreement,
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
-from metacog_pipeline.benchmarks.metacogbench.rows import IMPORTER
+from metacog_pipeline.benchmarks.metacogbench.rows import Rows
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study.wording import words_of
@@ -57,7 +57,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     judging = JUDGING
     published = PUBLISHED
     board = BOARD
-    importer = IMPORTER
+    importer = Rows
     trial_settings: ClassVar = {
         "dataset": "metacog147",
         "limit": 4,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
@@ -14,8 +13,8 @@ from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, O
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, ONE_TURN, TURN_1, TURN_2, item_steps
 from metacog_pipeline.benchmarks.metacogbench.rules import score
 from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import RowError, Scale, folded
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.interchange.columns import Scale, folded
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
@@ -119,9 +118,6 @@ def _items() -> Mapping[str, Item]:
 
 
 # --- imported tables --------------------------------------------------------------------------------------------------
-_LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
-_LINE = re.compile(rf"(?im)^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:")
-_OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
 
 
 class Rows(RowRules):
@@ -137,6 +133,7 @@ class Rows(RowRules):
         "pre": ("pre", "pre_confidence", "confidence_before", "predicted_confidence"),
         "post": ("post", "post_confidence", "confidence_after"),
     }
+    labels: ClassVar = {"answer": "ANSWER", "bet": "BET", "pre": "PRE_CONFIDENCE", "post": "POST_CONFIDENCE"}
     rated = ("pre", "post")
     scale = Scale(0, 100)
     usual: ClassVar = {
@@ -160,28 +157,10 @@ class Rows(RowRules):
         return (item.stem,)
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        """Return the lines a model is asked for in tiers 1a and 1b; elsewhere the answer is the reply."""
-        fields = [field for field in _OF_TIER.get(item.tier, ("answer",)) if field in said]
-        if "answer" not in fields:
-            raise RowError(f"there is no answer to item {item.item_id}")
-        steps = self.steps(item, condition)
-        if item.tier == "1b" and TURN_1 in steps and not self._whole(said["answer"]):
-            first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
-            return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
-        if item.tier in _OF_TIER and not self._whole(said["answer"]):
-            return {ANSWER: _lines(said, fields)}
-        if ANSWER not in steps:
-            once = f", or the condition {ONE_TURN} for predictions in one reply" if item.tier == "1b" else ""
-            why = f"takes {', '.join(steps)}: give a column for each{once}"
-            raise RowError(f"item {item.item_id} of tier {item.tier} {why}")
-        return {ANSWER: str(said["answer"])}
-
-    def _whole(self, answer: Any) -> bool:
-        """Whether ``answer`` is the reply itself: it has its lines, or the columns of the table are the steps."""
-        steps = (step for step in self.all_steps if step != ANSWER)
-        parts = (field for field in self.own if field != "answer")
-        by_step = not self.given.isdisjoint(steps) and self.given.isdisjoint(parts)
-        return by_step or _LINE.search(str(answer)) is not None
+        if item.tier == "1b" and TURN_1 in self.steps(item, condition) and {"answer", "pre"} <= {*said}:
+            after = {name: value for name, value in said.items() if name != "pre"}
+            return {TURN_1: self.lines({"pre": said["pre"]}), TURN_2: self.lines(after)}
+        return super().replies(item, condition, said)
 
     def right(self, response: rules.Response) -> int | None:
         return response.passed if response.correct is None else response.correct
@@ -196,10 +175,3 @@ class Rows(RowRules):
 
     def keyed(self, item: Item) -> str:
         return "nothing" if item.answer is None else str(item.answer)
-
-
-def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:
-    return "\n".join(f"{_LINES[field]}: {said[field]}" for field in fields)
-
-
-IMPORTER = importer_of(Rows)

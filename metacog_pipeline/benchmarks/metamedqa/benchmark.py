@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
@@ -22,34 +21,10 @@ from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_it
 from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import RowError, Scale, only, shown, whole
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.interchange.columns import RowError, Scale
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.study.wording import words_of
-
-_FROM_ONE = 30  # indices from which it shows that none is 0
-
-
-# --- answers collected elsewhere: rows of tables become replies -----------------------------------------------------------
-def letter_of(value: object, options: Sequence[str]) -> tuple[str, bool]:
-    """Return the letter of a choice (an index from 0, or what a reply may say), and whether it was given as an index."""
-    value = only(value)
-    if isinstance(value, str) and len(bare := value.strip().upper()) == 1 and bare in LETTERS:
-        return bare, False  # the reader is far slower, and tables have a million rows
-    index = whole(value)
-    if columns.missing(value) or index == -1:  # how other programs write that no choice was read
-        raise RowError("there is no choice")
-    reply = read.read_reply(str(value), options)["answer"]
-    if index is not None and 0 <= index < len(LETTERS):
-        if reply.status == "ok" and reply.value != LETTERS[index]:
-            raise RowError(
-                f"choice {shown(value)} is an index and the text of option {reply.value}; map letters"
-            )
-        return LETTERS[index], True
-    if reply.status != "ok":
-        raise RowError(f"choice {shown(value)} is neither a letter A–F nor an index 0–5 nor an option's text")
-    return str(reply.value), False
 
 
 class Rows(RowRules):
@@ -64,12 +39,9 @@ class Rows(RowRules):
         ),
         "confidence": ("confidence", "conf", "confidence_score", "certainty"),
     }
+    labels: ClassVar = {"choice": "Answer"}
     rated = ("confidence",)
     scale, whole_ratings = Scale(1, 5), True
-
-    def __init__(self, benchmark: Any) -> None:
-        super().__init__(benchmark)
-        self._indices = self._zeros = 0  # of the choices of the file
 
     @property
     def items(self) -> Sequence[Question]:
@@ -88,22 +60,13 @@ class Rows(RowRules):
     def questions(self, item: Question) -> Iterable[str]:
         return (item.question,)
 
-    def replies(self, item: Question, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        chosen, by_index = letter_of(said.get("choice"), item.options)
-        self._indices += by_index
-        self._zeros += by_index and chosen == LETTERS[0]
-        rating = f"\nConfidence: {said['confidence']}" if "confidence" in said else ""
-        return {"answer": f"Answer: {chosen}{rating}"}
-
-    def check_choices(self, path: Path) -> None:
-        if self._indices >= _FROM_ONE and not self._zeros:
-            raise StudyError(
-                f"{path}: {self._indices} choices are numbers and none is 0, so they seem to begin at 1; nothing "
-                "was kept; say which letter each is with --map-values 1=A,2=B,3=C,4=D,5=E,6=F (or 0=A,1=B,… where 0 is A)"
-            )
-
     def agrees(self, item: Question, key: Any) -> bool:
-        return letter_of(key, item.options)[0] == item.target
+        letter = str(key).strip().upper()
+        if letter not in LETTERS:  # the reader is slow, and tables have a million rows
+            letter = read.read_reply(str(key), item.options)["answer"].value
+        if letter is None:
+            raise RowError("is neither a letter nor an option's text")
+        return bool(letter == item.target)
 
     def keyed(self, item: Question) -> str:
         return item.target
@@ -133,7 +96,7 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
     board, coded = BOARD, CODED
-    published, importer = PUBLISHED, importer_of(Rows)
+    published, importer = PUBLISHED, Rows
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
 
     def construction(self) -> tuple[c.Step, ...]:

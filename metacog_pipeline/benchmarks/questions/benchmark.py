@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.interchange import question_rows
-from metacog_pipeline.interchange.import_rules import QuestionRows, answered_only, importer_of
+from metacog_pipeline.interchange.import_rules import QuestionRows, answered_only
 from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -87,7 +87,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     measures = MEASURES
     contrasts = (confident_answers.between_conditions(ELICITATIONS, _WORDS),)
     questions = (c.Question(_ASKS, (ELICITATIONS, "auroc2")),)
-    board, importer, judging = BOARD, importer_of(QuestionRows), names_judging(_undecided, _asked)
+    board, importer, judging = BOARD, QuestionRows, names_judging(_undecided, _asked)
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
     ladders = (
         c.Ladder("accuracy", "accuracy", 0.3, 0.9),

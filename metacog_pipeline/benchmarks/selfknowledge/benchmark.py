@@ -66,7 +66,7 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     tables = (CURVES,)
     published = published.PUBLISHED
     board = report.BOARD
-    importer = imports.IMPORTER
+    importer = imports.Rows
     judging = JUDGING
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"], "preceded": True}

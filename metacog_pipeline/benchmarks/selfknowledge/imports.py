@@ -8,12 +8,10 @@ from typing import Any, ClassVar
 
 from metacog_pipeline.benchmarks.selfknowledge import items as of_items
 from metacog_pipeline.benchmarks.selfknowledge import prompts
-from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, LANGUAGES, PRECEDED, Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META, YES_NO
+from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGES, PRECEDED, Item
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
 from metacog_pipeline.benchmarks.selfknowledge.read import Known, is_right, is_withheld
-from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import RowError, correctness, shown
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import reading_of, said
 from metacog_pipeline.reading.names import ShortText, has_words
@@ -55,40 +53,23 @@ def _facts() -> Mapping[str, Item]:
     return {name: item for item in made for name in (item.item_id, item.question_id)}
 
 
+_ANSWERS = ("answer", "model_answer", "prediction", "predicted", "pred", "keywords", "extracted_answer")
+_KNOWS = ("knows", "known", "knows_answer", "self_knowledge", "yes_no")
+
+
 class Rows(RowRules):
     """An answer and whether it was known, or the raw replies; a ``key`` is an accepted answer, or a list of them."""
 
     condition = DUAL
-    own: ClassVar = {
-        "answer": ("answer", "model_answer", "prediction", "predicted", "pred", "keywords", "extracted_answer"),
-        "knows": ("knows", "known", "knows_answer", "self_knowledge", "yes_no"),
-    }  # fmt: skip
-    made_by: ClassVar = {"answer": DIRECT, "knows": META}
     usual: ClassVar = {
-        **{step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}")
-           for step in (DIRECT, META, IDK)},
+        **{step: (step, f"{step}_output", f"{step}_response", f"output_{step}", f"response_{step}", *more)
+           for step, more in ((DIRECT, _ANSWERS), (META, _KNOWS), (IDK, ()))},
         "key": ("key", "gold", "gold_answer", "answers", "aliases", "correct_answer", "ground_truth", "target"),
     }  # fmt: skip
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question in every language."""
         return (text for _, text in item.questions)
-
-    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        """Return the answer as it is, and whether it was known as a bare yes or no in the language asked."""
-        steps, made = prompts.condition_steps(condition), dict[str, str]()
-        if "answer" in said:
-            made[steps[0]] = str(said["answer"])
-        if "knows" in said and META in steps:
-            value = said["knows"]
-            yes = correctness(value)
-            if yes is None and columns.number(value) is not None:
-                raise RowError(
-                    f"knows {shown(value)} is neither yes nor no; give its meaning with --map-values, or fit a "
-                    "confidence with metacog fit"
-                )
-            made[META] = str(value) if yes is None else YES_NO[LANGUAGE_OF[condition]][1 - yes]
-        return made or super().replies(item, condition, said)
 
     def agrees(self, item: Item, key: Any) -> bool:
         """Return whether the key names an accepted answer; where nothing is right, every key will do."""
@@ -98,6 +79,3 @@ class Rows(RowRules):
     def keyed(self, item: Item) -> str:
         """Return the first accepted answer."""
         return next((answer for _, each in item.answers for answer in each), "nothing")
-
-
-IMPORTER = importer_of(Rows)

@@ -44,7 +44,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     questions = QUESTIONS
     published = published.PUBLISHED
     board = report.BOARD
-    importer = read.IMPORTER
+    importer = read.Rows
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1") | {
         Stage.PARSING: "4",

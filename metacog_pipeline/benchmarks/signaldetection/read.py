@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +11,7 @@ from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
 from metacog_pipeline.interchange.columns import RowError, Scale, shown, whole
-from metacog_pipeline.interchange.import_rules import RowRules, importer_of
+from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
@@ -115,18 +114,6 @@ class Rows(RowRules):
     def questions(self, item: Item) -> Iterable[str]:
         return (item.text,)
 
-    def bare(self, value: Any) -> str | None:
-        return "decision" if str(value).strip().casefold() in ("s1", "s2") or whole(value) in (0, 1) else None
-
-    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
-        if "decision" not in said:
-            raise RowError(f"there is no decision on trial {item.item_id}")
-        made: dict[str, Any] = {"decision": str(label_of(item, said["decision"]))}
-        if "confidence" in said and condition == CONFIDENCE:
-            stated = said["confidence"]
-            made["confidence"] = int(stated) if stated.lstrip("-").isdecimal() else stated
-        return {STEP: json.dumps(made)}
-
     def agrees(self, item: Item, key: Any) -> bool:
         return label_of(item, key) == item.stimulus
 
@@ -141,8 +128,5 @@ def label_of(item: Item, value: Any) -> int:
     named = {word: int(digit) for digit, words in WORDS[item.task].items() for word in words}
     if (found := _LABELS.get(text, named.get(text))) is None:
         listed = f"0, 1, S1, S2, {', '.join(named)}"
-        raise RowError(f"decision {shown(value)} is none of {listed}; see --map-values")
+        raise RowError(f"key {shown(value)} is none of {listed}")
     return found
-
-
-IMPORTER = importer_of(Rows)
