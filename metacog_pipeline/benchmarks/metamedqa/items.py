@@ -6,7 +6,6 @@ cannot answer"; the key (``target``) says which is right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from metacog_pipeline.benchmark import item, source_files
 from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.sources import JsonRow, content_digest, read_lines
+from metacog_pipeline.sources import content_digest, read_lines
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
 
@@ -116,16 +115,3 @@ SOURCES: dict[str, PinnedFile] = {
     )
 }  # fmt: skip
 fetch = partial(source_files.fetch, SOURCES)
-
-
-def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
-    """Return the fictional rows of a published file as a pool: choices A-D, English, own key unknown."""
-    return [
-        {
-            "published_position": place, "question": row.get("question"),
-            "options": {letter: row.get("options", {}).get(letter) for letter in LETTERS[:4]},
-            "language": "en", "source_answer_idx": None,
-        }
-        for place, row in enumerate(published)
-        if row.get("kind") == "Fictional"
-    ]  # fmt: skip

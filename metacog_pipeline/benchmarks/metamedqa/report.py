@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from markupsafe import Markup
-from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Exhibit, Published, Section
 from metacog_pipeline.benchmark.item_files import step_path
@@ -24,12 +24,12 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.drawing import Plot
-from metacog_pipeline.report.exhibits import Column, Key
+from metacog_pipeline.report.exhibits import Column
 from metacog_pipeline.report.figures import PALETTE, Point, finished, ladder, mark
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 from metacog_pipeline.scoring import published as headlines
-from metacog_pipeline.scoring.published import HOLDS, UNDECIDED, Row, above, claim
+from metacog_pipeline.scoring.published import HOLDS, UNDECIDED, UNKNOWN, above, claim
 from metacog_pipeline.stats.correlation import regression
 from metacog_pipeline.stats.intervals import wilson_interval
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_p
@@ -80,21 +80,22 @@ def prompts(home: Home) -> Markup:
     )
     heads = ("model", "contrast", "difference", "p adjusted", "stars", "items", "note")
     figures, tables = [], []
-    for (source, measure), group in groupby(found, key=lambda row: row[:2]):
+    for (source, measure), group in groupby(found, key=itemgetter(0, 1)):
         title = f"{WORLDS[source]}: {_D_AND_C.get(measure, measure.replace('_', ' '))}"
-        body, points = [], defaultdict[str, dict[str, Point]](dict)
-        for _, _, model, a, b, *ends, p, n, note in group:
-            body.append(
-                (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
-            )
+        own, points = [row[2:] for row in group], defaultdict[str, dict[str, Point]](dict)
+        body = [
+            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n, note)
+            for model, a, b, *ends, p, n, note in own
+        ]
+        tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(heads, body, title)))
+        for model, a, _, *ends, _, _, _ in own:
             if (point := pieces.point(*ends)) is not None:
                 points[model][a] = point
         if points:
-            steps = list(dict.fromkeys(name for own in points.values() for name in own))
+            steps = list(dict.fromkeys(a for each in points.values() for a in each))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
             n = pieces.counted((row[5] for row in body), "items")
             figures.append(pieces.figure(drawn, f"{title}, change.", n=n, method="95 % intervals over items"))
-        tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(heads, body, title)))
     made = pieces.joined([pieces.grid(figures), *tables], "Asked under one system message only.")
     return pieces.paragraph(_PROMPTS, "soft") + made
 
@@ -127,18 +128,12 @@ def _columns(named: Mapping[str, str]) -> list[Column]:
     return [Column(label, name, name, times.get(name, 100.0), digits=2) for name, label in named.items()]
 
 
-def _stated(place: str, measures: Iterable[str]) -> list[dict[str, str]]:
-    """Return the stated numbers of a place, a row per model and prompt, each with its half width or its mark."""
-    marks = {(r["condition"], r["measure"]): r["stars"] for r in exhibits.printed(NAME, "significance")}
-    found: dict[Key, dict[str, str]] = {}
-    for row in exhibits.printed(NAME, "figures"):
-        if row["place"] == place and row["measure"] in measures and row["stated"]:
-            key = (row["model"], row["condition"])
-            own = found.setdefault(key, {"model": key[0], "condition": key[1]})
-            ends = f" ± {row['half_width']}" if row["half_width"] else ""
-            star = marks.get((row["condition"], row["measure"]), "") if place == "table 4" else ""
-            own[row["measure"]] = f"{row['stated']}{ends} {star}".strip()
-    return list(found.values())
+def _stated(place: str) -> list[dict[str, str]]:
+    """Return the stated numbers of a table, a row per model and prompt, each with its half width or its mark."""
+    parts = (pl.col("stated"), "± " + pl.col("half_width"), pl.col("stars"))
+    found = _printed().filter(place=place).drop_nulls("stated")
+    said = found.with_columns(said=pl.concat_str(parts, separator=" ", ignore_nulls=True))
+    return said.pivot("measure", index=("model", "condition"), values="said").fill_null("").to_dicts()
 
 
 def beside_printed(
@@ -148,7 +143,7 @@ def beside_printed(
     measures = [each.measure for each in columns]
     heads = {"model": "model", "condition": "system message"}
     return exhibits.tables(
-        NAME, exhibits.own(home, NAME, measures, where), _stated(place, measures), columns,
+        NAME, exhibits.own(home, NAME, measures, where), _stated(place), columns,
         keys={key: heads[key] for key in keys}, caption=f"{said}{REWORDED}",
         key_of=lambda key: [{"model": key[0], "condition": key[2]}[name] for name in keys],
     )  # fmt: skip
@@ -169,16 +164,14 @@ def table_4(home: Home) -> Markup:
 
 def bars(home: Home, measure: str, label: str) -> Markup:
     """Return a figure of one measure under no system message: models whose value the text states, and the study's own."""
-    column, printed, counts = Column(label, measure, measure, times=100.0), [], set()
-    for row in exhibits.printed(NAME, "figures"):
-        if row["place"] == "text" and row["measure"] == measure:
-            value, half = float(row["stated"]), 1.96 * float(row["sem"] or "nan")
-            ends = (value - half, value + half) if row["sem"] else (None, None)
-            printed.append((row["model"], {label: Point(value, *ends)}))
-            counts.add(row["n"])
+    found = values(None).filter(place="text", measure=measure).select("model", "n", "value", "low", "high")
+    printed = [
+        (model, {label: pieces.point(*ends, times=100.0) or Point(0)})
+        for model, _, *ends in found.iter_rows()
+    ]
     drawn = exhibits.forests(
-        printed, exhibits.own(home, NAME, [measure], _UNDER_NONE), [column], x=label,
-        n=f"n = {' or '.join(sorted(counts))} questions", method="95 % intervals from the stated standard errors",
+        printed, exhibits.own(home, NAME, [measure], _UNDER_NONE), [Column(label, measure, measure, times=100.0)],
+        x=label, n=pieces.counted(found["n"], "questions"), method="95 % intervals from the stated standard errors",
     )  # fmt: skip
     return pieces.grid(drawn) + pieces.paragraph(REWORDED, "soft")
 
@@ -272,13 +265,11 @@ def _scatter(points: Sequence[tuple[str, Point, Point, float]], y: str) -> str:
     """Return models as marks with their intervals; from three models on the regression line with its 95 % band."""
     plot, most = Plot(3.9), items.E_SHARE_FLAG
     kept = np.array([(a.value, b.value) for _, a, b, share in points if share < most]).reshape(-1, 2)
-    line = regression(*kept.T) if len(kept) > 2 else None
-    if line is not None and line.slope is not None and line.intercept is not None:
+    line: Any = regression(*kept.T)
+    if line.slope is not None:
         x = np.linspace(kept[:, 0].min(), kept[:, 0].max(), 50)
-        middle, centred = line.intercept + line.slope * x, kept[:, 0] - kept[:, 0].mean()
-        rest = kept[:, 1] - line.intercept - line.slope * kept[:, 0]
-        spread = np.sqrt(1 / len(kept) + (x - kept[:, 0].mean()) ** 2 / (centred @ centred))
-        half = float(stdtrit(len(kept) - 2, 0.975)) * np.sqrt((rest @ rest) / (len(kept) - 2)) * spread
+        middle, away = line.intercept + line.slope * x, x - kept[:, 0].mean()
+        half = (line.slope_high - line.slope) * np.sqrt(kept[:, 0].var() + away**2)
         for left, right, low, high in zip(x, x[1:], middle - half, middle + half, strict=False):
             plot.box((left, low), (right, high), PALETTE[0], 0.15)
         plot.line(list(zip(x.tolist(), middle.tolist(), strict=True)), PALETTE[0], 1.5)
@@ -375,163 +366,120 @@ PAPER = (
 # --- printed numbers --------------------------------------------------------------------------------------------------
 def values(benchmark: Any) -> pl.DataFrame:
     """Return the printed numbers; intervals are the printed half widths, or 1.96 printed standard errors."""
-    marks = _table("significance").with_columns(place=pl.lit("table 4"))
-    printed = _table("figures").join(marks, on=["place", "condition", "measure"], how="left")
     stated, half_width, sem = (pl.col(name).cast(pl.Float64) for name in ("stated", "half_width", "sem"))
     scale, half = pl.when(unit="percent").then(0.01).otherwise(1.0), pl.coalesce(half_width, 1.96 * sem)
-    notes = ("printed mark " + pl.col("stars"), "printed p " + pl.col("p_stated").cast(pl.String))
-    return printed.with_columns(
-        dataset=pl.lit("published"),
-        value=(stated * scale).round(6),
-        low=((stated - half) * scale).round(6),
-        high=((stated + half) * scale).round(6),
-        note=_joined(pl.col("note"), *notes, pl.lit("prompts reworded here")),
-    )
+    marks = ("printed mark " + pl.col("stars"), "printed p " + pl.col("p_stated"))
+    return _printed().with_columns(
+        dataset=pl.lit("published"), n=pl.col("n").cast(pl.Int64), value=(stated * scale).round(6),
+        low=((stated - half) * scale).round(6), high=((stated + half) * scale).round(6),
+        note=_joined("note", *marks, pl.lit("prompts reworded here")),
+    )  # fmt: skip
 
 
 def claims(benchmark: Any) -> pl.DataFrame:
     """Return the statements that were computed again and the ledger of headline claims."""
-    told = _table("claims").with_columns(pl.all().cast(pl.String))
-    numbers = {"published": pl.col("stated"), "recomputed": pl.col("recomputed")}
-    notes = ("printed " + pl.col("stated"), "computed " + pl.col("recomputed"), pl.col("explanation"))
-    checked = told.select(
-        place="topic",
-        subject="subject",
-        quantity="claim",
-        method=pl.lit("counts that fit the printed figures"),
-        **{name: each.cast(pl.Float64, strict=False) for name, each in numbers.items()},
-        verdict="verdict",
-        note=_joined(*notes),
-    )
+    checked = _table("claims").select(
+        place="topic", subject="subject", quantity="claim", method=pl.lit("counts that fit the printed figures"),
+        published=pl.col("stated").cast(pl.Float64, strict=False),
+        recomputed=pl.col("recomputed").cast(pl.Float64, strict=False), verdict="verdict",
+        note=_joined("printed " + pl.col("stated"), "computed " + pl.col("recomputed"), "explanation"),
+    )  # fmt: skip
     return pl.concat([checked, ledger(shipped("data", "published", NAME))], how="diagonal_relaxed")
 
 
+def _printed() -> pl.DataFrame:
+    """Return the printed figures with the marks of Table 4, every value as it is printed."""
+    marks = _table("significance").with_columns(place=pl.lit("table 4"))
+    return _table("figures").join(marks, on=["place", "condition", "measure"], how="left")
+
+
 def _table(stem: str) -> pl.DataFrame:
-    path = shipped("data", "published", NAME, f"{stem}.csv")
-    return pl.read_csv(path, infer_schema_length=None, glob=False)
+    return pl.read_csv(shipped("data", "published", NAME, f"{stem}.csv"), infer_schema=False, glob=False)
 
 
-def _joined(*parts: pl.Expr) -> pl.Expr:
+def _joined(*parts: str | pl.Expr) -> pl.Expr:
     text = pl.concat_str(parts, separator=" | ", ignore_nulls=True)
     return pl.when(text != "").then(text)
 
 
-# --- what the paper leads with ------------------------------------------------------------------------------------------
-_FULL, _N = "role-full", {"accuracy": 1373, "missing_answer_recall": 115, "unknown_recall": 162}
-Ends = tuple[float, float, float]
+# --- what the paper leads with ----------------------------------------------------------------------------------------
+_N = {"accuracy": 1373, "missing_answer_recall": 115, "unknown_recall": 162}
+Numbers = dict[str, Any]
 
 
 def ledger(data: Path) -> pl.DataFrame:
-    """Return what the paper leads with, each claim against the numbers it prints in the tables of ``data``."""
-    figures = pl.read_csv(data / "figures.csv", infer_schema_length=None, glob=False)
-    correlations = pl.read_csv(data / "correlations.csv", glob=False)
-    scale = headlines.waiting(
-        "most models use one value of the confidence scale", "ratings of single answers",
-        "ratings are printed as means and halves of three models", "five values in use",
-    )  # fmt: skip
+    """Return what the paper leads with: the words of ``headline.csv`` and what follows from the numbers it prints."""
+    words, figures, correlations = (
+        pl.read_csv(data / f"{stem}.csv", infer_schema_length=None, glob=False)
+        for stem in ("headline", "figures", "correlations")
+    )
+    found = {**_of_gpt(figures), **_of_models(figures), **_of_correlations(correlations)}
     return headlines.ledger(
-        [*_of_gpt(figures), *_of_models(figures), *_of_correlations(correlations), _of_size(figures), scale]
+        claim(**found.get(row.pop("claim"), {"verdict": UNKNOWN}), **row) for row in words.to_dicts()
     )
 
 
-def _claim(subject: str, text: str, method: str, ends: Ends, expected: str, **more: Any) -> Row:
-    """Return a claim that something lies above 0; ``ends``: its value with the ends of its interval."""
-    value, low, high = ends
-    verdict = more.pop("verdict", above(low, high))
-    return claim(subject, text, method, verdict, value, low=low, high=high, expected=expected, **more)
+def _numbers(value: float, low: float, high: float, verdict: str = "", **more: Any) -> Numbers:
+    """Return the numbers of a claim, by default that something lies above 0."""
+    return {"recomputed": value, "low": low, "high": high, "verdict": verdict or above(low, high), **more}
 
 
-def _below(share: float, n: int, null: float) -> tuple[Ends, str]:
-    """Return a share with its interval, and whether it lies below ``null``."""
+def _below(share: float, n: int, null: float) -> Numbers:
+    """Return those of a claim that a share lies below ``null``."""
     low, high = wilson_interval(share, n)
-    return (share, low, high), above(-high, -low, -null)
+    return _numbers(share, low, high, above(-high, -low, -null))
 
 
-def _share(figures: pl.DataFrame, measure: str, model: str, condition: str = BASELINE) -> float:
-    found = figures.filter(model=model, condition=condition, measure=measure)
-    return float(found["stated"].drop_nulls()[0]) / 100
+def _gain(first: float, second: float, n: int, **more: Any) -> Numbers:
+    """Return those of a claim that a share is larger than another."""
+    of = headlines.of_share
+    return _numbers(*headlines.difference(of(first, n), of(second, n)), **more)
 
 
-def _of_gpt(figures: pl.DataFrame) -> Iterator[Row]:
-    """Yield the claims about GPT-4o: an absent answer, and what a full prompt gains."""
-    accuracy, missing, unknown = (
-        [_share(figures, name, "GPT-4o-2024-05-13", each) for each in (_FULL, BASELINE)] for name in _N
-    )
-    n, n_missing, n_unknown = _N.values()
-    ends, verdict = _below(missing[1], n_missing, accuracy[1])
-    yield _claim(
-        "text, GPT-4o", "an absent answer goes unseen more often than a present one", "recall of 'none of the above'",
-        ends, f"{accuracy[1]:.3f}, its accuracy, if that were no harder", verdict=verdict,
-    )  # fmt: skip
-
-    def gain(shares: Sequence[float], n: int) -> Ends:
-        return headlines.difference(*(headlines.of_share(share, n) for share in shares))
-
-    note = "how often it says so where an answer exists is not printed"
-    for shares, asked, text, said in (
-        (unknown, n_unknown, "a full prompt lets a model say that it cannot answer", note),
-        (missing, n_missing, "a full prompt lets a model see that no option is right", None),
-    ):
-        recall, expected = "recall under role-full minus baseline", "0 without an effect of the prompt"
-        yield _claim("table 4, GPT-4o", text, recall, gain(shares, asked), expected, note=said)
-    # Answers to the questions whose key is not "I don't know": the others are counted above.
-    others, both = n - n_unknown, [round(n * share) for share in accuracy]
-    right = [k - round(n_unknown * share) for k, share in zip(both, unknown, strict=True)]
-    more = both[0] - both[1]
-    yield _claim(
-        "table 4, GPT-4o", "a full prompt makes a model more accurate",
-        f"accuracy under role-full minus baseline, {others:,} questions with another key",
-        gain([k / others for k in right], others),
-        "0 if only questions without an answer are gained", published=accuracy[0] - accuracy[1],
-        note=f"of {more} right answers more, {more - (right[0] - right[1])} are 'I don't know'",
-    )  # fmt: skip
+def _shares(figures: pl.DataFrame, model: str, condition: str = BASELINE) -> dict[str, float]:
+    found = figures.filter(model=model, condition=condition).drop_nulls("stated")
+    return {name: float(stated) / 100 for name, stated in found.select("measure", "stated").iter_rows()}
 
 
-def _of_models(figures: pl.DataFrame) -> Iterator[Row]:
-    """Yield the claims about all models, and about the three of Table 3."""
-    known = figures.filter(measure="unknown_recall", condition=BASELINE)
-    ends, verdict = _below(
-        known["stated"].cast(pl.Float64).to_numpy().max() / 100, _N["unknown_recall"], 1 / 6
-    )
-    yield _claim(
-        f"text, {known['model'].n_unique()} models", "models do not see that a question cannot be answered",
-        "largest recall of 'I don't know or cannot answer'", ends, "1 in 6 if an option is picked at random",
-        verdict=verdict,
-    )  # fmt: skip
+def _of_gpt(figures: pl.DataFrame) -> dict[str, Numbers]:
+    """Return the claims about GPT-4o: an absent answer, and what a full prompt gains."""
+    full, bare = both = [_shares(figures, "GPT-4o-2024-05-13", each) for each in ("role-full", BASELINE)]
+    # Answers to the questions whose key is not "I don't know": the others have a claim of their own.
+    n, n_unknown, others = _N["accuracy"], _N["unknown_recall"], _N["accuracy"] - _N["unknown_recall"]
+    one, other = (round(n * own["accuracy"]) - round(n_unknown * own["unknown_recall"]) for own in both)
+    recalls = {name: _gain(full[name], bare[name], _N[name]) for name in _NOTICED}
+    return {
+        "unseen": _below(bare["missing_answer_recall"], _N["missing_answer_recall"], bare["accuracy"]),
+        "full_unknown": recalls["unknown_recall"],
+        "full_missing": recalls["missing_answer_recall"],
+        "full_accuracy": _gain(
+            one / others, other / others, others, published=full["accuracy"] - bare["accuracy"]
+        ),
+    }
+
+
+def _of_models(figures: pl.DataFrame) -> dict[str, Numbers]:
+    """Return the claims about all models, about the three of Table 3, and about two sizes of one."""
+    known = figures.filter(measure="unknown_recall", condition=BASELINE)["stated"].cast(pl.Float64)
     found = []
-    printed = figures.filter(place="table 3").drop_nulls("half_width")
-    for _, own in printed.group_by("model", maintain_order=True):
-        at = {name: (stated / 100, half / 100 / Z95) for name, stated, half in
-              own.select("measure", "stated", "half_width").iter_rows()}  # fmt: skip
+    for _, own in figures.filter(place="table 3").drop_nulls("half_width").group_by("model"):
+        printed = own.select("measure", pl.col("stated").cast(pl.Float64), "half_width").iter_rows()
+        at = {name: (stated / 100, half / 100 / Z95) for name, stated, half in printed}
         found.append(headlines.difference(at["high_confidence_accuracy"], at["medium_confidence_accuracy"]))
-    yield _claim(
-        "table 3, three models", "answers given with high confidence are right more often",
-        "smallest difference of accuracy, high minus medium confidence", min(found), "0 if confidence knew nothing",
-        note=f"{sum(each[1] > 0 for each in found)} of {len(found)} models; nine models are not printed",
-    )  # fmt: skip
+    large, small = (_shares(figures, f"Qwen2-{each}")["accuracy"] for each in ("72B", "7B"))
+    return {
+        "most_unknown": _below(known.to_numpy().max() / 100, _N["unknown_recall"], 1 / 6),
+        "when_sure": _numbers(*min(found)),
+        "size": _gain(large, small, _N["accuracy"]),
+    }
 
 
-def _of_correlations(correlations: pl.DataFrame) -> Iterator[Row]:
-    kinds = {
-        "missing_answer_recall": ("absent answers", 8), "unknown_recall": ("questions without an answer", 12),
-    }  # fmt: skip
-    for row in correlations.iter_rows(named=True):
-        kind, share = kinds[row["measure"]]
-        r, p = fisher_interval(row["r"], row["models"]), spearman_p(row["r"], row["models"])
-        yield _claim(
-            f"text, {row['models']} models", f"{kind} are seen by accurate models", "printed Pearson's r with accuracy",
-            (row["r"], r.low or -1.0, r.high or 1.0), f"0 if unrelated; {share} % of accuracy is that recall",
-            published=row["r"], verdict=HOLDS if p < 0.05 else UNDECIDED, note=f"Student's t: p = {p:.2g}",
-        )  # fmt: skip
-
-
-def _of_size(figures: pl.DataFrame) -> Row:
-    n = _N["accuracy"]
-    sizes = (headlines.of_share(_share(figures, "accuracy", f"Qwen2-{each}"), n) for each in ("72B", "7B"))
-    return _claim(
-        "text, Qwen2", "larger models are more accurate", "accuracy of 72B minus 7B", headlines.difference(*sizes),
-        "0 without an effect of size", note="the only series with two printed sizes",
-    )  # fmt: skip
+def _of_correlations(correlations: pl.DataFrame) -> dict[str, Numbers]:
+    found = {}
+    for name, n, r in correlations.select("measure", "models", "r").iter_rows():
+        ends, verdict = fisher_interval(r, n), HOLDS if spearman_p(r, n) < 0.05 else UNDECIDED
+        found[name] = _numbers(r, ends.low or -1.0, ends.high or 1.0, verdict, published=r)
+    return found
 
 
 PUBLISHED = Published(values, claims)

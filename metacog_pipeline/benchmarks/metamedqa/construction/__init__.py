@@ -14,26 +14,27 @@ data set      parent and fictional questions             edits                  
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
+from metacog_pipeline.benchmark.contract import Inputs, Made, Step
+from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND as KIND
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import EditRecord, Quirk, Row, item_id
 from metacog_pipeline.benchmarks.metamedqa.construction.rules import Violation
-from metacog_pipeline.benchmarks.metamedqa.items import FETCHED, LETTERS, NAME, Dataset, Item
+from metacog_pipeline.benchmarks.metamedqa.items import FETCHED, NAME, Dataset, Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.home import Home
-from metacog_pipeline.sources import Line, read_lines
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
@@ -73,13 +74,18 @@ def load_parent(files: Files) -> list[Row]:
 def load_fictional(files: Files) -> list[Row]:
     """Return the pool of fictional questions with their ids; a custom set without the file has none."""
     if files.dataset in FETCHED:
-        path, prefix = files.path("published"), "fictional-"
-        pool = of_items.fictional_rows([line.row for line in read_lines(path)])
-        rows = [editing.parse_row(Line(str(path), place + 1, row), place) for place, row in enumerate(pool)]
+        published = (row for row in editing.load_rows(files.path("published")) if row.kind == "Fictional")
+        rows, prefix = [_of_the_pool(place, row) for place, row in enumerate(published)], "fictional-"
     else:
         path, prefix = files.path("fictional"), f"{files.dataset}-fictional-"
         rows = editing.load_rows(path) if path.is_file() else []
     return [replace(row, item_id=row.item_id or f"{prefix}{row.place:03d}") for row in rows]
+
+
+def _of_the_pool(place: int, row: Row) -> Row:
+    """Return a published fictional row as it was in the pool: four choices; its own key is not published."""
+    four: dict[str, str] = {letter: row.options[letter] for letter in editing.CHOICES}
+    return replace(row, place=place, options=four, answer_idx=None, answer=None, kind=None, language="en")
 
 
 def select_fictional(dataset: Dataset, pool: Sequence[Row], seed: int) -> list[Row]:
@@ -98,7 +104,6 @@ class EditTable:
     notes: Mapping[int, str] = field(default_factory=dict)  # `corrections`
     quirks: Sequence[Quirk] = ()  # cells to set after building
     order: Sequence[int | str] = ()  # parent rows and, of fictional rows, question texts
-    facts: Mapping[str, Any] = field(default_factory=dict)  # counts and doubtful matches
 
 
 #: What the corrected set does with an item whose published edit breaks a rule: an edit that leaves the keyed choice alone
@@ -121,21 +126,15 @@ def edits_from_published(
     parents: Sequence[Row], rows: Sequence[Row], quirks: Sequence[Quirk] = (), *,
     apply_corrections: bool = False, prefix: str = editing.PARENT_PREFIX,
 ) -> EditTable:  # fmt: skip
-    """Return the edit table, order and notes of a modified set; SourceError if a parent row is not in it."""
-    found = editing.derive(parents, rows, prefix)
-    if found.missing:
-        raise SourceError(
-            f"published file: {len(found.missing)} of {len(parents)} parent rows are not in it (first: "
-            f"{item_id(prefix, found.missing[0])}); fetch both files again"
-        )
-    parent_of = {match.position: match.source_index for match in found.matches}
+    """Return the edit table, order and notes of a modified set; SourceError if its rows are not those of the parents."""
+    parent_of = editing.parents_of(parents, rows)
+    edits = editing.derive(parents, rows, parent_of, prefix)
     order = [parent_of.get(row.place, row.question) for row in rows]
-    notes = corrections(parents, found.edits, quirks, prefix)
-    facts = {"reports": found.reports, "counts": editing.derivation_counts(parents, rows, found)}
+    notes = corrections(parents, edits, quirks, prefix)
     if not apply_corrections:
-        return EditTable(found.edits, prefix, notes, quirks, order, facts)
-    kept = [edit for edit in found.edits if notes.get(edit.source_index) != "restored"]
-    return EditTable(kept, prefix, notes, (), order, facts)
+        return EditTable(edits, prefix, notes, quirks, order)
+    kept = [edit for edit in edits if notes.get(edit.source_index) != "restored"]
+    return EditTable(kept, prefix, notes, (), order)
 
 
 def load_edit_table(files: Files, parents: Sequence[Row]) -> EditTable:
@@ -197,22 +196,17 @@ def _tags(parent: Row, edit: EditRecord | None, note: str | None) -> tuple[str, 
 
 
 def _quirky(item: Item, quirk: Quirk) -> Item:
-    at = None if quirk.field == "kind" else "ABCDEF".index(quirk.field[-1])
-    found = item.kind if at is None else item.options[at]
-    if found != quirk.standard:
-        said = f"quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}"
-        raise SourceError(f"{item.item_id}: {said}; edit the quirk file")
-    if at is None:
+    if quirk.field == "kind":
         return item.model_copy(update={"kind": quirk.published})
+    at = "ABCDEF".index(quirk.field[-1])
     return item.model_copy(update={"options": (*item.options[:at], quirk.published, *item.options[at + 1 :])})
 
 
 class Build(NamedTuple):
-    """A finished data set: the items in order, the violations found (anomalies included), and counts."""
+    """A finished data set: the items in order, and the violations found (anomalies included)."""
 
     items: Sequence[Item]
     violations: Sequence[Violation]
-    counts: Mapping[str, Mapping[str, int]]
 
 
 def construct(files: Files, seed: int = 0) -> Build:
@@ -226,48 +220,18 @@ def build(
 ) -> Build:
     """Return the finished data set; SourceError for a broken rule of an item that is not known to be anomalous."""
     chosen = select_fictional(dataset, pool, seed)
-    expected = rules.MEDQA_ROWS if dataset in FETCHED else None
-    rules.refuse(dataset, [*rules.check_parent(parents, expected, table.prefix), *rules.check_pool(chosen)])
+    rules.refuse(dataset, [*rules.check_parent(parents, table.prefix), *rules.check_pool(chosen)])
     known: set[int | None] = set() if dataset == "corrected" else {*table.notes}
     # A proposed record changes nothing, so it may be wrong until somebody accepts it.
     violations = rules.check_edits(parents, [edit for edit in table.edits if edit.counts], table.prefix)
     rules.refuse(dataset, (each for each in violations if each.source_index not in known))
     items = items_of(dataset, parents, table, chosen)
-    origin = {item.position: item.source_index for item in items}
-    violations += rules.check_output([*map(item_row, items)], origin, parents, table.edits)
+    violations += rules.check_items(items)
     rules.refuse(dataset, (each for each in violations if each.source_index not in known))
-    counts = {
-        "counts_by_key": editing.sorted_counts(item.target for item in items),
-        "counts_by_kind": editing.sorted_counts(item.kind for item in items),
-        "counts_by_kind_and_key": editing.kind_by_key((item.kind, item.target) for item in items),
-    }
-    return Build(items, violations, counts)
-
-
-def item_row(item: Item) -> Row:
-    """Return the item as a row of a multiple-choice file."""
-    options = {str(letter): text for letter, text in zip(LETTERS, item.options, strict=True)}
-    about = (item.target, item.answer, item.meta_info, item.kind, item.item_id)
-    return Row(item.position, item.question, options, *about)
-
-
-def draw(
-    parents: Sequence[Row], edits: Sequence[EditRecord], k: int = 125, seed: int = 0,
-    prefix: str = editing.PARENT_PREFIX, exclude: Collection[str] = (),
-) -> list[str]:  # fmt: skip
-    """Draw ``k`` ids to edit by SHA-256 rank among those without a record that is proposed or counts."""
-    taken = {edit.item_id for edit in edits if edit.status != "rejected"} | set(exclude)
-    ids = [name for row in parents if (name := item_id(prefix, row.place)) not in taken]
-    if k > len(ids):
-        raise SourceError(f"{k} items asked for, {len(ids)} are eligible; lower the number")
-    return seeded_sample(ids, k, seed, "modify")
+    return Build(items, violations)
 
 
 # --- assets -----------------------------------------------------------------------------------------------------------
-def _medqa(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    return _made(benchmark, "medqa", load_parent)
-
-
 def _screened(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     found = []
     for row in load_parent(benchmark.files):
@@ -282,11 +246,8 @@ def _screened(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 def _edits(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     facts = _fetched(benchmark, "metamedqa")
     table = load_edit_table(benchmark.files, load_parent(benchmark.files))
-    return Made(frame=_frame(table.edits), facts={**facts, "anomalies": len(table.notes), **table.facts})
-
-
-def _glianorex(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    return _made(benchmark, "metamedqa", load_fictional)
+    kinds = dict(Counter(edit.edit_kind for edit in table.edits))
+    return Made(frame=_frame(table.edits), facts={**facts, "anomalies": len(table.notes), "kinds": kinds})
 
 
 def _fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
@@ -297,15 +258,11 @@ def _fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 def _items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     done = construct(benchmark.files, benchmark.context.seed)
     known = [violation.render() for violation in done.violations]
-    checks = {
-        "counts_add_up": Checked(not any(each.rule == "O4" for each in done.violations), done.counts),
-        "invariants_hold": Checked(True, {"known": known}),
-    }
-    facts = {"dataset": benchmark.settings.dataset, **done.counts, "known_violations": known}
-    return Made(rows=done.items, facts=facts, checks=checks)
+    facts = {"dataset": benchmark.settings.dataset, "kinds": dict(Counter(item.kind for item in done.items))}
+    return Made(rows=done.items, facts={**facts, "known_violations": known})
 
 
-def _made(benchmark: MetaMedQA, source: str, load: Callable[[Files], Sequence[Row]]) -> Made:
+def _read(benchmark: MetaMedQA, inputs: Inputs, source: str, load: Callable[[Files], Sequence[Row]]) -> Made:
     facts = _fetched(benchmark, source)  # first: it brings the file
     return Made(frame=_frame(load(benchmark.files)), facts=facts)
 
@@ -331,20 +288,15 @@ def _frame(rows: Sequence[Any]) -> pl.DataFrame:
 
 
 _SCREENED = "Parent questions that point at something absent; a person decides which are malformed."
-_CHECKS = {
-    "counts_add_up": Check("Kinds and keys sum to the items.", blocking=True),
-    "invariants_hold": Check(
-        "Every rule of a question holds, but for the known oddities of the published data.", blocking=True
-    ),
-}
+_MEDQA, _GLIANOREX = (
+    partial(_read, source="medqa", load=load_parent), partial(_read, source="metamedqa", load=load_fictional)
+)  # fmt: skip
 STEPS = (
-    Step("medqa", "The parent questions: four options each.", _medqa, inputs=_read_files),
+    Step("medqa", "The parent questions: four options each.", _MEDQA, inputs=_read_files),
     Step("screened", _SCREENED, _screened, needs=("medqa",)),
     Step("edits", "What was changed in the parent questions.", _edits, needs=("medqa",), inputs=_read_files),
-    Step("glianorex", "Questions about an organ that does not exist.", _glianorex, inputs=_read_files),
+    Step("glianorex", "Questions about an organ that does not exist.", _GLIANOREX, inputs=_read_files),
     Step("fictional", "Those of them that are asked.", _fictional, needs=("glianorex",)),
-    Step(
-        "items", "The benchmark as it is asked: six options, the key, the kind of each item.", _items,
-        needs=("medqa", "screened", "edits", "fictional"), writes=Item, checks=_CHECKS,
-    ),
+    Step("items", "The benchmark as it is asked: six options, the key, the kind of each item.", _items,
+         needs=("medqa", "screened", "edits", "fictional"), writes=Item),
 )  # fmt: skip

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-import numpy as np
 import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 from pydantic import Field, StrictInt, TypeAdapter, ValidationError
 
@@ -38,10 +36,6 @@ KEYS_AFTER: Mapping[EditKind, tuple[str, ...]] = {
     "malformed": ("F",),
 }
 PARENT_PREFIX, FICTIONAL_META = "medqa-usmle-test-", "glianorex"
-# Doubtful matches of two sets are listed: of the published ones the worst has 67.5, and its rival 51.0.
-LEAST_SIMILARITY, LEAST_LEAD = 60.0, 10.0
-# Of the published alterations 24 of 27 share a third of their words with the old text, of 83 replacements 7.
-ALIKE = 1 / 3
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -120,7 +114,6 @@ class Quirk:
 
     source_index: Place
     field: Literal["kind", "options.E", "options.F"]
-    standard: Text
     published: Text
 
 
@@ -212,92 +205,36 @@ def fold(text: str) -> str:
     return flat[:-1].rstrip() if flat.endswith(".") else flat
 
 
-def similarity(a: str, b: str) -> float:
-    """Return 100 · 2·LCS(a, b) / (len(a) + len(b)), 0..100: symmetric and exact, where ``difflib`` is neither."""
-    # The longest common subsequence by Hyyrö's bit-parallel recurrence (2004).
-    places: dict[str, int] = defaultdict(int)
-    for index, character in enumerate(a):
-        places[character] |= 1 << index
-    row = mask = (1 << len(a)) - 1
-    for character in b:
-        hits = row & places[character]
-        row = ((row + hits) | (row - hits)) & mask
-    total = len(a) + len(b)
-    return 200.0 * (len(a) - row.bit_count()) / total if total else 100.0
-
-
-class Match(NamedTuple):
-    """A row of the modified set and its parent; scores are 0 to 100."""
-
-    position: int
-    source_index: int
-    score: float = 100.0
-    runner_up: float = 0.0
-
-
-class Derivation(NamedTuple):
-    """What comparing two sets yields."""
-
-    edits: Sequence[EditRecord]  # by parent row
-    matches: Sequence[Match]  # by position
-    fictional: Sequence[int]  # places of rows without a parent
-    missing: Sequence[int]  # parent rows without a match
-    reports: Sequence[str]  # a line per doubtful match or loose end
-
-
-def derive(parents: Sequence[Row], rows: Sequence[Row], prefix: str = PARENT_PREFIX) -> Derivation:
-    """Compare ``rows``, a modified set in any order, with or without kinds, with its parent set."""
-    # They have no parent, and would take that of another row.
-    pooled = ((row.place, row.kind or row.meta_info) for row in rows)
-    own = {place for place, about in pooled if about in ("Fictional", FICTIONAL_META)}
-    matches = match_rows(parents, [row for row in rows if row.place not in own])
-    matched, taken = {match.position for match in matches}, {match.source_index for match in matches}
-    strays = [row.place for row in rows if row.place not in matched | own]
-    missing = sorted({parent.place for parent in parents} - taken)
-    by_place = {row.place: row for row in rows}
-    edits = [_edit(parents[each.source_index], by_place[each.position], prefix) for each in matches]
-    reports = [
-        f"row {row}: nearest parent row {parent} has similarity {score:.1f}, a rival {rival:.1f}; check it by eye"
-        for row, parent, score, rival in matches
-        if score < LEAST_SIMILARITY or score - rival < LEAST_LEAD
-    ]
-    reports += [f"row {place}: no parent row resembles it; taken for fictional" for place in strays]
-    reports += [f"parent row {index}: no row of the modified set resembles it" for index in missing]
-    edits_in_order = sorted((edit for edit in edits if edit), key=lambda edit: edit.source_index)
-    return Derivation(edits_in_order, matches, sorted([*own, *strays]), missing, reports)
-
-
-def match_rows(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
-    """Return the one-to-one matches: by equal question, the rest as the most similar assignment."""
-    left, right = _by_question(parents), _by_question(rows)
-    pairs = [(own, right.get(text, [])) for text, own in left.items()]
-    matches = [Match(found[0].place, own[0].place) for own, found in pairs if len(own) == len(found) == 1]
-    taken, matched = {match.source_index for match in matches}, {match.position for match in matches}
-    others = [row for row in rows if row.place not in matched]
-    return sorted([*matches, *_nearest([p for p in parents if p.place not in taken], others)])
-
-
-def _by_question(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[fold(row.question)].append(row)
+def parents_of(parents: Sequence[Row], rows: Sequence[Row]) -> dict[int, int]:
+    """Return the parent row of every row that is not fictional, by place; SourceError unless each parent has one row."""
+    own = [row for row in rows if row.kind != "Fictional"]
+    places = {fold(parent.question): parent.place for parent in parents}
+    found = {row.place: places[text] for row in own if (text := fold(row.question)) in places}
+    taken = set(found.values())
+    altered = [row for row in own if row.place not in found]
+    left = [parent for parent in parents if parent.place not in taken]
+    # A question that was altered goes to the parent with which it shares most words.
+    shared = [[(_words(row) & _words(parent)).total() for parent in left] for row in altered]
+    if altered and left:
+        for row, parent in zip(*scipy.optimize.linear_sum_assignment(shared, maximize=True), strict=True):
+            found[altered[row].place] = left[parent].place
+    if sorted(found.values()) != list(range(len(parents))) or len(found) != len(own):
+        said = f"{len(own)} rows of the modified set are not the {len(parents)} parent rows, each once"
+        raise SourceError(f"{said}; fetch both files again")
     return found
 
 
-def _nearest(parents: Sequence[Row], rows: Sequence[Row]) -> list[Match]:
-    """Assign rows to parents by greatest total similarity; doubtful pairs are left where the numbers differ."""
-    scores = np.array([[similarity(p.question, r.question) for r in rows] for p in parents])
-    if not scores.size:
-        return []
-    matches = []
-    for parent, row in zip(*scipy.optimize.linear_sum_assignment(scores, maximize=True), strict=True):
-        rivals = np.concatenate([np.delete(scores[:, row], parent), np.delete(scores[parent], row)])
-        score, runner_up = float(scores[parent, row]), float(rivals.max(initial=0.0))
-        # Where the numbers differ, rows without a partner are assigned one all the same.
-        doubtful = score < LEAST_SIMILARITY and score - runner_up < LEAST_LEAD
-        if not doubtful or len(rows) == len(parents):
-            matches.append(Match(rows[row].place, parents[parent].place, score, runner_up))
-    return matches
+def _words(row: Row) -> Counter[str]:
+    return Counter(fold(row.question).split())
+
+
+def derive(
+    parents: Sequence[Row], rows: Sequence[Row], parent_of: Mapping[int, int], prefix: str = PARENT_PREFIX
+) -> list[EditRecord]:
+    """Return the records that turn the parents into ``rows``, a modified set with its kinds, in any order."""
+    row_of = {parent_of[row.place]: row for row in rows if row.place in parent_of}
+    edits = (_edit(parent, row_of[parent.place], prefix) for parent in parents)
+    return [edit for edit in edits if edit is not None]
 
 
 def _edit(parent: Row, row: Row, prefix: str) -> EditRecord | None:
@@ -309,62 +246,8 @@ def _edit(parent: Row, row: Row, prefix: str) -> EditRecord | None:
     after: Any = row.answer_idx or before
     if not changes and after == before:
         return None
-    labelled = [kind for kind, published in PUBLISHED_KIND.items() if published == row.kind]
-    kind = labelled[0] if labelled else infer_kind(changes, before)
+    # One row that changes a choice is published as an original (1124).
+    labelled = (kind for kind, published in PUBLISHED_KIND.items() if published == row.kind)
+    kind: EditKind = next(labelled, "answer_replaced")
     name = item_id(prefix, parent.place)
     return EditRecord(name, parent.place, kind, changes, before, after, published_kind=row.kind)
-
-
-def infer_kind(changes: Sequence[Change], key: str) -> EditKind:
-    """Return the likely kind of an unlabelled edit from what it changes: a hint, not a rule."""
-    answers = [change for change in changes if change.field != "question"]
-    keyed = [change for change in answers if change.field == f"options.{key}"]
-    if not changes:
-        return "malformed"
-    if not answers or (len(answers) < len(changes) and not keyed):
-        return "question_altered"
-    change = (keyed or answers)[0]
-    old, new = (set(re.findall(r"\w+", fold(text or ""))) for text in (change.before, change.after))
-    return "answer_altered" if len(old & new) >= ALIKE * len(old | new) else "answer_replaced"
-
-
-def derivation_counts(parents: Sequence[Row], rows: Sequence[Row], found: Derivation) -> dict[str, Any]:
-    """Return every count of a comparison: rows, kinds, keys, kinds of edit, and what makes up E and F."""
-    edits, fictional = found.edits, len(found.fictional)
-    keyed = {key: dict(Counter(e.edit_kind for e in edits if e.answer_after == key)) for key in "EF"}
-    malformed = sum(edit.edit_kind == "malformed" for edit in edits)
-    texts = {row.place: row.question for row in rows}
-    exact = sum(parents[match.source_index].question == texts[match.position] for match in found.matches)
-    return {
-        "rows": {
-            "medqa_test": len(parents), "published": len(rows), "fictional": fictional,
-            "matched_one_to_one": len(found.matches), "matched_exact_question_text": exact,
-            "matched_fuzzy": len(found.matches) - exact,
-        },
-        "published_kind_by_key": kind_by_key((row.kind, row.answer_idx) for row in rows),
-        "answer_key_counts": sorted_counts(row.answer_idx or "none" for row in rows),
-        "medqa_answer_key_counts": sorted_counts(parent.answer_idx or "none" for parent in parents),
-        "medqa_meta_info_counts": sorted_counts(parent.meta_info for parent in parents),
-        "derived_edit_kind_by_new_key": sorted_counts(f"{e.edit_kind}|{e.answer_after}" for e in edits),
-        "derived_edit_kind": sorted_counts(edit.edit_kind for edit in edits),
-        "unchanged_from_medqa": len(found.matches) - len(edits), "edited_total": len(edits),
-        "modifications_total": len(edits) - malformed, "malformed_total": malformed,
-        "question_text_changed": sum("question" in edit.fields for edit in edits),
-        "options_changed": sum(bool(edit.fields - {"question"}) for edit in edits),
-        "items_with_any_text_change": sum(bool(edit.changes) for edit in edits),
-        "key_E_total": sum(keyed["E"].values()), "key_E_breakdown": keyed["E"],
-        "key_F_total": sum(keyed["F"].values()) + fictional,
-        "key_F_breakdown": {"fictional": fictional, **keyed["F"]},
-    }  # fmt: skip
-
-
-def kind_by_key(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, int]:
-    """Count rows by ``kind|key``, the four parent keys taken together as ``A-D``."""
-    return sorted_counts(
-        f"{kind or 'none'}|{'A-D' if key in CHOICES else key or 'none'}" for kind, key in pairs
-    )
-
-
-def sorted_counts(names: Iterable[str]) -> dict[str, int]:
-    """Count names, in alphabetical order."""
-    return dict(sorted(Counter(names).items()))
