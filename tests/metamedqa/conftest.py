@@ -1,17 +1,11 @@
 """A small question set, written for these tests, with every kind of item."""
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
 
-import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
-from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from tests.metamedqa.engine import ask_with, observe
 
 KINDS = (
     *(("Original", letter) for letter in "ABCDABCDABCD"),
@@ -50,36 +44,5 @@ def shuffled(items):
 
 
 @pytest.fixture(scope="session")
-def many_items():
-    return make_items(2040)
-
-
-@pytest.fixture(scope="session")
 def wording():
     return load_wording()
-
-
-@pytest.fixture(scope="session")
-def transcript(transcripts_of):
-    """Return a function that makes one transcript row; anything can be overridden."""
-    made: Callable[..., dict[str, Any]] = transcripts_of("metamedqa", "baseline")
-    return made
-
-
-@pytest.fixture(scope="session")
-def answered(transcript, asked_in_process, wording):
-    """Return a function that asks a simulated observer everything and gives the observations."""
-
-    def run_observer(
-        asked: Sequence[Item], observer: ObserverSpec, *, model: str = "m", run: int = 1,
-        conditions: Sequence[str] = ("baseline",), mode: str = "text",
-    ) -> pl.DataFrame:  # fmt: skip
-        spec = ModelSpec(name=model, provider="simulated", observer=observer)
-        transcripts = asked_in_process(
-            transcript, SimulatedRespondent(asked, observer),
-            lambda item, condition, ask: ask_with(item, condition, mode, ask, wording, spec),
-            asked, conditions, model=model, run=run, mode=mode,
-        )  # fmt: skip
-        return observe(asked, transcripts, conditions=conditions, model=model, run=run)
-
-    return run_observer

@@ -3,18 +3,17 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, first_messages, steps
+from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, ask_item, steps
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, OneOf, Status, TokenBias
-from tests.metamedqa.engine import ask_with
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")
 IDS = {
@@ -31,17 +30,32 @@ class Call:
     options: dict[str, Any]
 
 
+@dataclass
+class Chat:
+    """What asks: answers are given in their order."""
+
+    mode: str
+    answers: Sequence[Answer]
+    spec: ModelSpec = SPEC
+    calls: list[Call] = field(default_factory=list)
+
+    async def __call__(self, step: str, messages: Sequence[Message], **options: Any) -> Answer:
+        self.calls.append(Call(step, tuple(messages), options))
+        return self.answers[len(self.calls) - 1]
+
+
 def asked(
-    item: Item, wording: Wording, mode: str, answers: Sequence[Answer], spec: ModelSpec = SPEC, **more: Any
+    item: Item,
+    wording: Wording,
+    mode: str,
+    answers: Sequence[Answer],
+    spec: ModelSpec = SPEC,
+    condition: str = "baseline",
 ) -> list[Call]:
-    calls: list[Call] = []
-
-    async def ask(step: str, messages: Sequence[Message], **options: Any) -> Answer:
-        calls.append(Call(step, tuple(messages), options))
-        return answers[len(calls) - 1]
-
-    asyncio.run(ask_with(item, more.pop("condition", "baseline"), mode, ask, wording, spec))
-    return calls
+    chat: Any = Chat(mode, answers, spec)
+    asyncio.run(ask_item(item, condition, chat, wording))
+    found: list[Call] = chat.calls
+    return found
 
 
 def ok(text: str) -> Answer:
@@ -89,17 +103,9 @@ def test_text_is_one_unconstrained_call(items, wording):
     assert call.options == {"constraint": None, "max_tokens": None}
 
 
-@pytest.mark.parametrize(
-    "answer", [Answer(Status.REFUSED, "C"), Answer(Status.TRUNCATED, "C"), ok("I am not sure"), ok("")]
-)
-def test_confidence_is_not_asked_without_a_readable_letter(answer, items, wording):
-    assert len(asked(items[0], wording, "choice", [answer])) == 1
-
-
-def test_system_message_comes_first_and_baseline_has_none(items, wording):
-    assert [m.role for m in first_messages(items[0], "baseline", wording)] == ["user"]
-    system, user = first_messages(items[0], "role-explit-unknown", wording)
-    assert system == Message("system", wording.conditions["role-explicit-unknown"]) and user.role == "user"
+def test_confidence_is_not_asked_without_a_readable_letter(items, wording):
+    unread = (Answer(Status.REFUSED, "C"), Answer(Status.TRUNCATED, "C"), ok("I am not sure"), ok(""))
+    assert all(len(asked(items[0], wording, "choice", [answer])) == 1 for answer in unread)
 
 
 def test_unknown_mode_and_condition_are_errors_before_anything_is_asked(items, wording):

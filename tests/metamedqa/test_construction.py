@@ -7,8 +7,6 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
 from metacog_pipeline.benchmarks.metamedqa import construction
@@ -123,30 +121,14 @@ ACCEPTED = {"status": "accepted", "auditor": "Ada", "reason": "why", "created": 
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
-TABLE = construction.EditTable(EDITS, "p-")
-
-
-def output(edits=EDITS, changed=None, **changes):
-    made = construction.items_of("sample", PARENTS, replace(TABLE, edits=edits), FICTIONAL)
-    found = [construction.item_row(item) for item in made]
-    return [replace(row, **changes) if i == changed else row for i, row in enumerate(found)]
-
-
-ORIGIN = {row.place: row.place for row in PARENTS}
-
-
 def broken(found, advisory=False):
-    named = [(v.rule, v.source_index) for v in found if v.advisory is advisory]
-    return sorted(named, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1]))
-
-
-def checked(rows, edits=EDITS):
-    return broken(rules.check_output(rows, ORIGIN, PARENTS, edits))
+    return [(v.rule, v.source_index) for v in found if v.advisory is advisory]
 
 
 def test_a_sound_set_breaks_no_rule():
-    assert rules.check_parent(PARENTS, 4, "p-") == rules.check_edits(PARENTS, EDITS, "p-") == []
-    assert checked(output()) == [] and broken(rules.check_parent(PARENTS, 1273, "p-")) == [("P1", None)]
+    items = construction.items_of("sample", PARENTS, construction.EditTable(EDITS, "p-"), FICTIONAL)
+    assert rules.check_parent(PARENTS, "p-") == rules.check_edits(PARENTS, EDITS, "p-") == []
+    assert rules.check_items(items) == []
 
 
 @every(
@@ -162,7 +144,7 @@ def test_a_sound_set_breaks_no_rule():
 )
 def test_rules_on_the_parent(rule, change):
     parents = [replace(PARENTS[0], **change), *PARENTS[1:]]
-    assert {v.rule for v in rules.check_parent(parents, 4, "p-")} == {rule}
+    assert {v.rule for v in rules.check_parent(parents, "p-")} == {rule}
 
 
 SAME = Change("question", PARENTS[0].question, PARENTS[0].question)
@@ -202,38 +184,26 @@ def test_two_records_of_one_item_break_e1_and_a_further_change_is_noted():
     assert broken(found) == [] and broken(found, advisory=True) == [("extra_change", 0)]
 
 
-METALS = dict(zip("ABCD", ("Iron", "Mercury", "Gold", "Lead"), strict=True))
-
-
 @every(
-    ("expected", "changes"),
+    ("rule", "change"),
     [
-        ([("O1", 1)], {"options": {**METALS, "F": CANNOT_ANSWER, "E": NONE_OF_THE_ABOVE}}),
-        ([("O2", 1)], {"options": {**METALS, "E": NONE_OF_THE_ABOVE, "F": "AR"}}),
-        ([("O3", 1)], {"answer": "Gold"}),
-        ([("O6", 1)], {"question": "Which metal is liquid"}),
-        ([("O7", 1)], {"kind": "Bad"}),
-        ([("E8", 1), ("O3", 1)], {"answer_idx": "C"}),
-        ([("E8", 1), ("O3", 1), ("O4", None), ("O7", 1)], {"answer_idx": "E"}),
-        ([("O5", 1), ("O6", 1)], {"question": "Which planet is largest?"}),
+        ("O2", {"options": (*"abcd", NONE_OF_THE_ABOVE, "AR")}),
+        ("O5", {"question": "WHICH planet is largest?"}),
+        ("O7", {"kind": "Bad"}),
+        ("O7", {"target": "E"}),
     ],
 )
-def test_rules_on_the_finished_set(expected, changes):
-    assert checked(output(changed=1, **changes)) == expected
-    assert ("O4", 1) in checked([row for row in output() if row.item_id != "p-0001"])
-
-
-def test_an_edit_that_was_not_applied_is_seen_in_text_and_key():
-    assert {rule for rule, _ in checked(output(edits=[MALFORMED, ALTERED]))} >= {"O4", "O6", "E8"}
+def test_rules_on_the_finished_set(rule, change):
+    items = construction.items_of("sample", PARENTS, construction.EditTable(EDITS, "p-"), [])
+    items[1] = items[1].model_copy(update=change)
+    assert broken(rules.check_items(items)) == [(rule, 1)]
 
 
 def test_the_corrected_set_restores_keeps_or_repairs_by_rule():
     misses = replace(REPLACED, changes=(Change("options.B", "Mars", "Pluto"),))
     more = (Change("options.B", "Mercury", "Tin"), Change("options.A", "Iron", "Zinc"))
     extra = EditRecord("p-0001", 1, "answer_replaced", more, "B", "E")
-    notes = construction.corrections(
-        PARENTS, [misses, extra, MALFORMED], [Quirk(2, "options.F", "x", "AR")], "p-"
-    )
+    notes = construction.corrections(PARENTS, [misses, extra, MALFORMED], [Quirk(2, "options.F", "AR")], "p-")
     assert notes == {0: "restored", 1: "kept", 2: "repaired"}
     table = construction.EditTable([extra, MALFORMED], "p-", notes)
     items = construction.items_of("corrected", PARENTS, table, [])
@@ -251,68 +221,32 @@ def sample(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def modified(sample):
-    return [construction.item_row(item) for item in construction.build("sample", *sample).items]
+    """The built sample as rows of a published file, in another order."""
+    items = construction.build("sample", *sample).items
+    return [
+        Row(n, i.question, dict(zip("ABCDEF", i.options, strict=True)), i.target, kind=i.kind)
+        for n, i in enumerate(random.Random(1).sample(items, len(items)))
+    ]
 
 
-def outcome(parents, edit):
-    texts = editing.apply_edit(parents[edit.source_index], edit)
-    return edit.item_id, edit.answer_before, edit.answer_after, texts
+def test_a_published_set_in_any_order_gives_back_its_edits_and_is_rebuilt(sample, modified):
+    parents, fictional, table = sample
+    derived = construction.edits_from_published(parents, modified, prefix="sample-")
+
+    def outcomes(edits):
+        return [
+            (e.item_id, e.edit_kind, e.answer_after, editing.apply_edit(parents[e.source_index], e))
+            for e in edits
+        ]
+
+    assert outcomes(derived.edits) == outcomes(e for e in table.edits if e.counts)
+    again = construction.build("sample", parents, fictional, derived)
+    assert [item.question for item in again.items] == [each.question for each in modified]
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_a_built_set_in_any_order_gives_back_its_edits(sample, modified, labelled):
-    parents, _, table = sample
-    mixed = [replace(r, place=n) for n, r in enumerate(random.Random(1).sample(modified, len(modified)))]
-    rows = mixed if labelled else [replace(each, kind=None, item_id=None) for each in mixed]
-    found, counted = editing.derive(parents, rows, "sample-"), [e for e in table.edits if e.counts]
-    assert [outcome(parents, e) for e in found.edits] == [outcome(parents, e) for e in counted]
-    assert len(found.fictional) == len(rows) - len(parents) and not found.missing and not found.reports
-    told = [e for e in table.edits if labelled or e.edit_kind not in editing.ANSWER_EDITS]
-    kinds = {e.item_id: e.edit_kind for e in told}
-    assert {e.item_id: e.edit_kind for e in found.edits if e.item_id in kinds} == kinds
-
-
-def test_without_any_label_fictional_rows_resemble_nothing_and_a_lost_parent_is_missing(sample, modified):
-    parents, _, _ = sample
-    bare = [replace(each, kind=None, meta_info="", item_id=None) for each in modified]
-    found = editing.derive(parents, bare, "sample-")
-    assert [m.source_index for m in found.matches] == list(range(len(parents)))
-    assert len(found.reports) == len(modified) - len(parents)
-    assert editing.derive(parents, modified[1:], "sample-").missing == [0]
-    with pytest.raises(SourceError, match="parent rows are not in it"):
-        construction.edits_from_published(parents, modified[40:], prefix="sample-")
-
-
-def test_close_rivals_and_low_matches_are_reported():
-    parents = [row(i, f"A man aged {i}{i} has pain. Why?", "abcd", "A") for i in range(2)]
-    rows = [row(i, f"A man aged {i}{i} has pains. Why?", "abcdef", "F") for i in range(2)]
-    found = editing.derive(parents, rows)
-    assert [m.source_index for m in found.matches] == [0, 1]
-    assert len(found.reports) == 2 and "a rival 91.2" in found.reports[0]
-    low = editing.derive([row(0, "abcdefghij", "abcd", "A")], [row(0, "qrstuvwxij", "abcdef", "F")])
-    assert not low.missing and "similarity 20.0" in low.reports[0]
-
-
-@every(
-    ("changes", "kind"),
-    [
-        ((), "malformed"),
-        ((Change("question", "a", "b"),), "question_altered"),
-        ((Change("question", "a", "b"), Change("options.B", "a", "b")), "question_altered"),
-        ((Change("options.A", "raises blood pressure", "lowers blood pressure"),), "answer_altered"),
-        ((Change("options.A", "raises blood pressure", "a tumour of the lung"),), "answer_replaced"),
-        ((Change("question", "a", "b"), Change("options.A", "one", "two")), "answer_replaced"),
-    ],
-)
-def test_the_kind_of_an_unlabelled_edit_is_inferred(changes, kind):
-    assert editing.infer_kind(changes, "A") == kind
-
-
-@settings(max_examples=150)
-@given(st.text("abcd ", max_size=30), st.text("abcd ", max_size=30))
-def test_similarity_is_symmetric_bounded_and_one_hundred_only_for_equal_texts(a, b):
-    value = editing.similarity(a, b)
-    assert value == editing.similarity(b, a) and 0.0 <= value <= 100.0 and (value == 100.0) == (a == b)
+def test_a_published_set_that_lacks_a_parent_row_is_refused(sample, modified):
+    with pytest.raises(SourceError, match=r"are not the .* parent rows, each once"):
+        construction.edits_from_published(sample[0], modified[40:], prefix="sample-")
 
 
 @pytest.mark.parametrize(("a", "b"), [("↑ TSH", "↓ TSH"), ("+2", "-2"), ("a.b", "ab"), ("IL-4", "IL 4")])
@@ -331,26 +265,15 @@ def test_every_item_offers_the_two_standard_choices_and_fictional_ones_keep_the_
     fictional = len(indices) - len(sample[0])
     assert indices == [*range(len(sample[0])), *[None] * fictional] and not done.violations
     assert [item.position for item in done.items] == [*range(len(indices))]
-    assert sum(done.counts["counts_by_kind"].values()) == len(indices)
 
 
-def test_a_published_layout_is_rebuilt_in_its_own_order(sample, modified):
-    backwards = [replace(each, place=n) for n, each in enumerate(reversed(modified))]
-    table = construction.edits_from_published(sample[0], backwards, prefix="sample-")
-    again = construction.build("sample", sample[0], sample[1], table)
-    assert [item.question for item in again.items] == [each.question for each in backwards]
-
-
-def test_quirk_cells_are_set_and_must_find_the_standard_text(sample):
+def test_quirk_cells_are_set(sample):
     parents, _, table = sample
     index = next(e.source_index for e in table.edits if e.edit_kind == "answer_replaced")
-    quirk = Quirk(index, "options.F", CANNOT_ANSWER, "AR")
-    both = (quirk, Quirk(index, "kind", "Answer removed", "Original"))
-    items = construction.items_of("sample", parents, replace(table, quirks=both), [])
+    quirks = (Quirk(index, "options.F", "AR"), Quirk(index, "kind", "Original"))
+    items = construction.items_of("sample", parents, replace(table, quirks=quirks), [])
     assert (items[index].options[5], items[index].kind, items[index].target) == ("AR", "Original", "E")
-    with pytest.raises(SourceError, match="quirk"):
-        wrong = replace(table, quirks=(replace(quirk, standard="other"),))
-        construction.items_of("sample", parents, wrong, [])
+    assert broken(rules.check_items(items)) == [("O2", index), ("O7", index)]
 
 
 def test_a_broken_rule_stops_the_build_in_one_line(sample):
@@ -370,24 +293,11 @@ def test_a_limit_keeps_order_and_positions_and_grows_by_adding(sample):
     assert drawn(items, None, 0, "limit") == list(items)
 
 
-@pytest.mark.parametrize(
-    ("seed", "ids"),
-    [
-        (0, ["item-17", "item-01", "item-07", "item-02", "item-03"]),
-        (1, ["item-14", "item-12", "item-02", "item-08", "item-00"]),
-        (2, ["item-17", "item-14", "item-13", "item-19", "item-16"]),
-    ],
-)
-def test_draws_are_those_stored(seed, ids):
+def test_draws_are_those_stored():
     # Stored from `printf SEED:modify:ID | sha256sum`, sorted, not from this code.
-    assert seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == ids
-
-
-def test_edited_and_excluded_items_are_not_drawn_again_and_rejected_ones_are():
-    edits = [replace(REPLACED, status="proposed"), replace(ALTERED, status="rejected")]
-    assert set(construction.draw(PARENTS, edits, 2, 0, "p-", exclude=["p-0001"])) == {"p-0002", "p-0003"}
-    with pytest.raises(SourceError, match="3 items asked for, 2"):
-        construction.draw(PARENTS, edits, 3, 0, "p-", exclude=["p-0001"])
+    for seed, ids in ((0, "17 01 07 02 03"), (1, "14 12 02 08 00"), (2, "17 14 13 19 16")):
+        found = seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify")
+        assert found == [f"item-{each}" for each in ids.split()]
 
 
 def test_fictional_rows_are_drawn_by_language_in_pool_order():
@@ -415,7 +325,7 @@ def test_a_custom_set_comes_from_a_folder_and_keeps_its_ids(custom):
     fictional = custom.folder / "fictional.jsonl"
     first = read_lines(fictional)[0].row
     write_rows(fictional, [{**first, "question": f"What does zorb {i} do?"} for i in range(130)])
-    assert construction.construct(custom).counts["counts_by_kind"]["Fictional"] == 100
+    assert sum(item.kind == "Fictional" for item in construction.construct(custom).items) == 100
     fictional.unlink()
     (custom.folder / "edits.jsonl").write_text("")
     done = construction.construct(custom)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -13,43 +11,13 @@ from metacog_pipeline.benchmarks.metamedqa.measures import detection
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.coverage import low_n
-from tests.metamedqa.engine import ESTIMATES, RESPONSES, bound, observe, pool, score
+from tests.metamedqa.engine import answered, bound, observations, pool, score
 from tests.metamedqa.engine import groups as groups_of
-
-BOARD = (
-    "accuracy mean_confidence high_confidence_accuracy medium_confidence_accuracy low_confidence_accuracy "
-    "missing_answer_recall unknown_recall fictional_accuracy malformed_accuracy positive_confidence negative_confidence "
-    "weighted_accuracy ece brier auroc2 coverage choice_share_A choice_share_B choice_share_C choice_share_D "
-    "choice_share_E choice_share_F"
-)
-
-
-def observations(rows, **more):
-    """Rows of (target, answer, confidence); no answer is unparsed."""
-    made = []
-    for n, (target, answer, confidence) in enumerate(rows):
-        lacks = "answer_unparsed" if answer is None else "confidence_unparsed" if confidence is None else "ok"
-        made.append({
-            **dict.fromkeys(RESPONSES.names()), "benchmark": "metamedqa", "dataset": "sample", "condition": "baseline",
-            "model": "m", "run": 1, "item_id": f"i{n}", "cluster": f"i{n}", "position": n, "kind": "Original",
-            "target": target, "answer": answer, "confidence": confidence, "correct": int(target == answer),
-            "status": lacks, "source": "measured", "tags": [],
-            **{key: value[n] if isinstance(value, list) else value for key, value in more.items()},
-        })  # fmt: skip
-    return pl.DataFrame(made, schema=RESPONSES)
 
 
 def of(frame, measure):
     return frame.row(by_predicate=pl.col("measure") == measure, named=True)
-
-
-def test_every_measure_of_the_board_is_there_once(items, answered):
-    frame = score(answered(items, ObserverSpec()), seed=1)
-    assert frame.schema == ESTIMATES
-    assert frame["measure"].is_unique().all() and set(BOARD.split()) <= set(frame["measure"])
 
 
 def test_hand_made_observations_give_hand_made_numbers():
@@ -118,13 +86,11 @@ def test_unparsed_and_refused_items_count_as_wrong_never_as_f():
     assert of(found, "accuracy")["n_unreadable"] == 2
 
 
-@pytest.mark.parametrize("status", ["transport_error", "too_long", "not_run"])
-def test_incomplete_run_withholds_its_numbers_unless_allowed(status):
-    rows: list[Any] = [("A", "A", 5), ("A", "B", 4), ("A", None, None)]
-    frame = observations(rows, status=["ok", "ok", status])
+def test_incomplete_run_withholds_its_numbers_unless_allowed():
+    frame = observations([("A", "A", 5), ("A", "B", 4), ("A", None, None)], status=["ok", "ok", "too_long"])
     withheld, allowed = score(frame, seed=1), score(frame, seed=1, allow_incomplete=True)
-    assert of(withheld, "accuracy")["estimate"] is None and of(withheld, "accuracy")["low"] is None
-    assert of(withheld, "accuracy")["status"] == "incomplete: 1 of 3 not answered"
+    shown = [of(withheld, "accuracy")[name] for name in ("estimate", "low", "status")]
+    assert shown == [None, None, "incomplete: 1 of 3 not answered"]
     assert of(withheld, "coverage")["estimate"] == pytest.approx(2 / 3)
     shown = [of(allowed, "accuracy")[name] for name in ("estimate", "n", "n_failed", "status")]
     assert shown == [0.5, 2, 1, "incomplete: 1 of 3 not answered"]
@@ -168,9 +134,8 @@ def test_d_and_criterion_are_those_of_log_linear_hits_and_false_alarms():
 
 
 @pytest.mark.parametrize("letter", "ADEF")
-def test_a_policy_that_always_says_the_same_has_no_d(letter, items, transcript, table):
-    rows = [transcript(item, f"Answer: {letter}\nConfidence: 3") for item in items]
-    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
+def test_a_policy_that_always_says_the_same_has_no_d(letter, items):
+    found = score(observations([(item.target, letter, 3) for item in items]), seed=1)
     for name in ("d_missing", "d_unknown", "d_unanswerable"):
         row = of(found, name)
         assert row["low"] < 0 < row["high"], (letter, name)
@@ -207,79 +172,31 @@ def test_overuse_of_e_is_noted_beside_the_recall():
     assert ";" not in of(score(observations([("E", "A", 3)]), seed=1), "missing_answer_recall")["method"]
 
 
-def test_pooling_identical_runs_does_not_narrow_the_interval(items, answered):
+def test_pooled_numbers_are_over_all_runs_and_no_narrower_for_identical_ones(items):
     frame = answered(items, ObserverSpec())
     copies = pl.concat([frame.with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in (1, 2, 3)])
     one, three = score(frame, seed=1), pool(copies, seed=1)
     for measure in ("accuracy", "mean_confidence", "weighted_accuracy", "auroc2", "brier"):
         a, b = of(one, measure), of(three, measure)
-        assert b["estimate"] == pytest.approx(a["estimate"]) and b["n"] == 3 * a["n"]
-        assert b["high"] - b["low"] == pytest.approx(a["high"] - a["low"], rel=0.15), measure
+        assert b["n"] == 3 * a["n"] and b["high"] - b["low"] == pytest.approx(a["high"] - a["low"], rel=0.15)
+    both = [frame, answered(items, ObserverSpec(), run=2)]
+    mean = np.mean([run["correct"].mean() for run in both])
+    assert of(pool(pl.concat(both), seed=1), "accuracy")["estimate"] == pytest.approx(mean)
 
 
-def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(items, answered):
-    runs = [answered(items, ObserverSpec(), run=run) for run in (1, 2)]
-    both = pool(pl.concat(runs), seed=1)
-    mean = np.mean([run["correct"].mean() for run in runs])
-    assert of(both, "accuracy")["estimate"] == pytest.approx(mean)
-    broken = runs[1].with_columns(
-        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status")
-    )
-    found = pool(pl.concat([runs[0], broken]), seed=1)
-    assert of(found, "accuracy")["status"] == f"incomplete: 1 of {2 * len(items)} not answered"
-
-
-def test_imported_answers_are_measured_and_simulated_stay_simulated():
-    rows: list[Any] = [("A", "A", 5), ("B", "C", 2)]
-    assert score(observations(rows, source="imported"), seed=1)["source"].unique().to_list() == ["measured"]
-    assert score(observations(rows, source="simulated"), seed=1)["source"].unique().to_list() == ["simulated"]
-
-
-def two_runs(seed=4):
-    """Two runs of 50 items keyed A to D, most of them answered right, and of 60 keyed F, most of them answered wrong."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for _ in range(2):
-        for n in range(110):
-            ordinary = n < 50
-            key = "ABCD"[n % 4] if ordinary else "F"
-            right = rng.random() < (0.8 if ordinary else 0.2)
-            level = int(rng.integers(3, 6)) if right else int(rng.integers(1, 5))
-            rows.append((key, key if right else "E" if ordinary else "A", level))
-    runs, names = [1] * 110 + [2] * 110, [f"i{n % 110}" for n in range(220)]
-    return observations(rows, run=runs, item_id=names, cluster=names)
-
-
-def test_items_and_low_n_are_those_of_the_answers_a_measure_rests_on(monkeypatch):
-    wanted = dict.fromkeys([("m_ratio_mafc", True), ("eta_mafc", True)], 75.0)
-    known = {**coverage.least(), **wanted}
-    monkeypatch.setattr(coverage, "least", lambda: known)
-    frame = two_runs()
-    found = pool(frame, seed=1)
-    chosen = frame.filter(pl.col("target") != "F", pl.col("answer") != "F")
-    wrong = int((chosen["correct"] == 0).sum())
-    assert wrong < 75 < int((frame["correct"] == 0).sum())  # enough in all, too few among those it rests on
-    for name in ("m_ratio_mafc", "eta_mafc"):
-        row = of(found, name)
-        assert (row["n"], row["n_items"], row["low_n"]) == (chosen.height, 50, True), name
-        assert low_n(name, row["method"], row["estimate"], row["low"], row["n"], wrong, several=True)
-    for name, n, n_items in (("accuracy_answerable", 100, 50), ("unknown_recall", 120, 60)):
-        assert (of(found, name)["n"], of(found, name)["n_items"]) == (n, n_items)
-
-
-@pytest.mark.parametrize("runs", [1, 2])
-def test_a_measure_of_the_same_answers_has_one_interval_on_the_board_and_in_the_table_of_all_benchmarks(runs):
-    frame = two_runs().filter(pl.col("run") <= runs)
+def test_a_measure_of_the_same_answers_has_one_interval_on_the_board_and_in_the_table_of_all_benchmarks(
+    items,
+):
+    frame = pl.concat(answered(items, ObserverSpec(), run=run) for run in (1, 2))
     benchmark = bound(seed=1)
     table = every_measure(harmonised(benchmark, benchmark.derive(frame, None)), seed=1)
     board, seen = pool(frame, seed=1), 0
+    parts = ("estimate", "low", "high", "n", "n_items", "low_n")
     for row in table.iter_rows(named=True):
         name = row["measure"].removeprefix("harmonised_")
         if name in board["measure"] and name != "mean_confidence":  # of which the board has ratings 1 to 5
             own, seen = of(board, name), seen + 1
-            for part in ("estimate", "low", "high"):
-                assert own[part] == pytest.approx(row[part], abs=1e-9), (name, part)
-            assert [own[part] for part in ("n", "n_items", "low_n")] == [
-                row[part] for part in ("n", "n_items", "low_n")
-            ], name
+            assert [own[part] for part in parts] == pytest.approx([row[part] for part in parts], abs=1e-9), (
+                name
+            )
     assert seen == 9

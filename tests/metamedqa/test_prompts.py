@@ -13,9 +13,13 @@ CONDITIONS = (
 )
 
 
-def test_user_message_is_question_options_instructions(items, wording):
+def test_user_message_is_question_options_instructions_after_the_system_message(items, wording):
     item = items[3]
-    lines = prompts.first_messages(item, "baseline", wording)[-1].content.split("\n")
+    (user,) = prompts.first_messages(item, "baseline", wording)
+    system, same = prompts.first_messages(item, "role-explit-unknown", wording)
+    assert (system.role, system.content) == ("system", wording.conditions["role-explicit-unknown"])
+    assert same == user and user.role == "user"
+    lines = user.content.split("\n")
     assert lines[0] == item.question
     assert lines[1:7] == [f"{letter}. {text}" for letter, text in zip("ABCDEF", item.options, strict=True)]
     assert "\n".join(lines[7:]) == wording.instructions

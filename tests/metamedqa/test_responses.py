@@ -9,20 +9,27 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.scoring import responses
 from metacog_pipeline.transcripts.lines import encode_logprobs
-from tests.metamedqa.engine import observe
+from tests.metamedqa.engine import bound
 
 Transcript = Callable[..., dict[str, Any]]
 Table = Callable[[Sequence[dict[str, Any]]], pl.DataFrame]
 GOOD = "Answer: A\nConfidence: 4"
 
 
-def seen(items: Sequence[Item], frame: pl.DataFrame, **more: Any) -> pl.DataFrame:
-    return observe(items, frame, **{"conditions": ["baseline"], "model": "m", "run": 1, **more})
+@pytest.fixture
+def transcript(transcripts_of):
+    """Return a function that makes one transcript row; anything can be overridden."""
+    made: Transcript = transcripts_of("metamedqa", "baseline")
+    return made
 
 
 def first(items: Sequence[Item], frame: pl.DataFrame) -> dict[str, Any]:
-    return seen(items[:1], frame).row(0, named=True)
+    found = responses.read_responses(
+        bound(), frame, [("baseline", items[:1])], model="m", run=1, source="measured"
+    )
+    return found.row(0, named=True)
 
 
 def test_one_answer_is_read_with_its_costs(items, transcript, table):

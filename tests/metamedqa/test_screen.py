@@ -1,11 +1,7 @@
 """The screen nominates stems that point at something absent, and leaves alone what is in the text."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from metacog_pipeline.benchmarks.metamedqa import construction
 from metacog_pipeline.benchmarks.metamedqa.construction.rules import (
-    CUE_CLASSES,
     cues,
     lacks_laboratory,
     mentions_absent_media,
@@ -66,22 +62,13 @@ def test_results_that_are_not_pictures_are_not_media():
     assert not mentions_absent_media("In the case above, what is next?")
 
 
-def test_every_malformed_question_of_the_sample_is_nominated(tmp_path):
-    files = construction.Files(Home(tmp_path), "sample")
-    parents = construction.load_parent(files)
-    edits = construction.load_edit_table(files, parents).edits
-    malformed = {e.source_index for e in edits if e.edit_kind == "malformed"}
-    nominated = {parent.place for parent in parents if cues(parent.question)}
-    assert len(malformed & nominated) >= len(malformed) - 1
-
-
-@given(st.text(max_size=300))
-def test_screening_any_text_names_known_classes_only(text):
-    assert set(cues(text)) <= set(CUE_CLASSES)
-    lacks_laboratory(text)
+def test_the_malformed_questions_of_the_sample_are_nominated(tmp_path):
+    items = construction.construct(construction.Files(Home(tmp_path), "sample")).items
+    malformed = [item for item in items if item.kind == "Bad"]
+    assert sum(bool(cues(item.question)) for item in malformed) >= len(malformed) - 1
 
 
 @every("piece", ["shown in the ", "image ", "x-ray of the ", "labs ", "figure marked ", "a"])
 def test_a_long_hostile_stem_does_not_stall_the_screen(piece):
     stem = piece * (20_000 // len(piece))
-    assert set(cues(stem)) <= set(CUE_CLASSES) and not lacks_laboratory(stem)
+    assert len(cues(stem)) < 4 and not lacks_laboratory(stem)
