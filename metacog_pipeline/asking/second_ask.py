@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from metacog_pipeline.asking.types import Answer, CallOptions
 from metacog_pipeline.benchmark.bound import Bound
@@ -60,12 +61,12 @@ class Patient:
     """The simulated observer of a benchmark that gives the asked form when it is asked once more."""
 
     def __init__(self, benchmark: Bound, spec: ModelSpec) -> None:
-        self._first = benchmark.observer(spec.observer)
+        self._first: Any = benchmark.observer(spec.observer)
         self._again = benchmark.observer(spec.observer.model_copy(update={"untidiness": 0.0}))
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about an item of the benchmark."""
-        return self._first.knows(_first_of(request))
+        return bool(self._first.knows(_first_of(request)))
 
     def __call__(self, request: ChatRequest) -> str | Completion:
         """Return the answer to ``request``."""

@@ -21,7 +21,7 @@ from metacog_pipeline.transcripts.journal import segment_sizes
 Asked = Sequence[tuple[str, Sequence[Item]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ItemChat:
     """The `contract.Chat` of one item: the asker, its answer mode and its model."""
 

@@ -138,23 +138,12 @@ class Condition:
 class Chat(Ask, Protocol):
     """An `Ask` that also has the answer mode and the model's row of the study file."""
 
-    @property
-    def mode(self) -> str:
-        """The answer mode."""
-
-    @property
-    def spec(self) -> ModelSpec:
-        """The model's row of the study file."""
+    mode: str
+    spec: ModelSpec
 
 
-class Respondent(Protocol):
-    """A simulated observer: answers in text, like a model."""
-
-    def knows(self, request: ChatRequest) -> bool:
-        """Whether ``request`` is about an item of its benchmark."""
-
-    def __call__(self, request: ChatRequest) -> str | Completion:
-        """Return the answer."""
+#: A simulated observer: answers in text, like a model.
+Respondent = Callable[[ChatRequest], str | Completion]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -207,9 +196,8 @@ class Judging:
 
     wanted: Callable[[Any], bool]  # whether the study names judges
     judges: Callable[[Any, ModelSpec], tuple[ModelSpec, ...]]  # those of them that may judge a model
-    tasks: Callable[
-        [Any, ModelSpec, pl.DataFrame], Sequence[Task]
-    ]  # tasks(benchmark, judge, responses of a model and run)
+    # tasks(benchmark, judge, responses of a model and run)
+    tasks: Callable[[Any, ModelSpec, pl.DataFrame], Sequence[Task]]
     # as long tasks as responses can make, for ``plan`` before there are any: longest(benchmark, model, judge)
     longest: Callable[[Any, ModelSpec, ModelSpec], Sequence[Task]]
     modes: Callable[[ModelSpec], tuple[str, ...]]  # answer modes to try with a judge, best first
@@ -271,19 +259,17 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     paper: ClassVar[Paper]
     Settings: ClassVar[type[Any]]
     Item: ClassVar[type[Any]]
-    Response: ClassVar[type[Any]]
+    Response: ClassVar[Any]
     # by stage: raised when the same inputs would be asked, read, judged or scored otherwise
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
     answer_modes: ClassVar[tuple[str, ...]] = ("text",)  # modes a model can be asked in, best first
     # statuses of responses without an answer, which are never scored, and of answers that could not be read
     unanswered: ClassVar[tuple[str, ...]] = ("transport_error", "too_long", "not_run")
     unreadable: ClassVar[tuple[str, ...]] = ("refused",)
-    scorings: ClassVar[tuple[str | None, ...]] = (
-        None,
-    )  # variants of scoring the same responses, in column ``scoring``
-    grouped_by: ClassVar[
-        tuple[str, ...]
-    ] = ()  # columns that separate groups besides data set and condition: ``("task",)``
+    # variants of scoring the same responses, in column ``scoring``
+    scorings: ClassVar[tuple[str | None, ...]] = (None,)
+    # columns that separate groups besides data set and condition: ``("task",)``
+    grouped_by: ClassVar[tuple[str, ...]] = ()
     coded: ClassVar[tuple[str, ...]] = ()  # columns of 0, 1 or null that `Group.counts` counts over
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
@@ -301,9 +287,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     gate_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     ladders: ClassVar[tuple[Ladder, ...]] = ()
-    contrary: ClassVar[
-        tuple[tuple[str, str], ...]
-    ] = ()  # words of tests and tables that cannot both hold of one respondent
+    # words of tests and tables that cannot both hold of one respondent
+    contrary: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse a class that shows a hit rate alone, or compares columns of different bases."""

@@ -107,15 +107,10 @@ class Exhibit:
         status = self.status or ("cannot" if self.render is None else "drawn")
         object.__setattr__(self, "status", status)
         object.__setattr__(self, "places", self.places or (self.number,))
-        wrong = ""
-        if status not in STATUSES:
-            wrong = f" is none of {', '.join(STATUSES)}"
-        elif status in ("differs", "cannot") and not self.why:
-            wrong = " needs a reason; write it in `why`"
-        elif (status == "cannot") != (self.render is None) and status != "recomputed":
-            wrong = f" with {'no' if self.render is None else 'a'} render"
-        if wrong:
-            raise ValueError(f"{self.number}: status {status!r}{wrong}")
+        reasoned = status in ("drawn", "recomputed") or (status in STATUSES and bool(self.why))
+        if not reasoned or (status != "recomputed" and (status == "cannot") != (self.render is None)):
+            said = f"one of {', '.join(STATUSES)}, with `why` for the last two, and a `render` for all but `cannot`"
+            raise ValueError(f"{self.number}: status {status!r} does not fit; it is {said}")
 
     def claims(self, place: str) -> bool:
         """Return whether a row of ``published_claims`` with this ``place`` belongs to the entry."""

@@ -6,7 +6,6 @@ combinations of ``coded`` columns are interchangeable, so drawing clusters is dr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,9 +45,8 @@ class Counts:
         return self._weight([self.codes[name] >= 0 for name in names])
 
     def _weight(self, conditions: Sequence[NDArray[np.bool_]]) -> Floats:
-        weight = np.ones(self.patterns.counts.shape[1])
-        for each in conditions:
-            weight = weight * each
+        every = np.ones(self.patterns.counts.shape[1], dtype=np.bool_)
+        weight: Floats = np.all([every, *conditions], axis=0).astype(np.float64)
         return weight
 
     @property
@@ -61,10 +59,13 @@ def counted(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) ->
     """Return how often each combination of ``coded`` occurs in each of ``n`` clusters, and the combinations."""
     if not rows.height:
         return np.zeros((n, 0), np.int64), {name: np.zeros(0, np.int64) for name in coded}
-    values = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in coded).to_numpy()
-    found, index = _combinations(values)
-    codes = {name: found[:, place] for place, name in enumerate(coded)}
-    return np.bincount(clusters * len(found) + index, minlength=n * len(found)).reshape(n, -1), codes
+    values = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in coded)
+    found = values.unique().sort(coded).with_row_index("_index")
+    index = (
+        values.join(found, on=coded, how="left", maintain_order="left")["_index"].to_numpy().astype(np.int64)
+    )
+    codes = {name: found[name].to_numpy() for name in coded}
+    return np.bincount(clusters * found.height + index, minlength=n * found.height).reshape(n, -1), codes
 
 
 def merged(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) -> Counts:
@@ -76,19 +77,6 @@ def merged(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) -> 
     matrix, codes = counted(rows, coded, np.zeros(n, dtype=np.int64), 1)
     each = np.eye(matrix.shape[1], dtype=np.int64)
     return Counts(resampling.merge_patterns(each, matrix[0]), codes)
-
-
-def _combinations(values: Ints) -> tuple[Ints, Ints]:
-    """Return the different rows of ``values`` in order, and which of them each row is."""
-    low = values.min(axis=0)
-    sizes = (values.max(axis=0) - low + 1).tolist()
-    if math.prod(sizes) >= 2**63:  # whole numbers have 64 bits
-        found, index = np.unique(values, axis=0, return_inverse=True)
-        return found, index.ravel()
-    # As one number a row is sorted in a tenth of the time.
-    digits = np.array([math.prod(sizes[place:]) for place in range(1, len(sizes) + 1)], dtype=np.int64)
-    number, index = np.unique((values - low) @ digits, return_inverse=True)
-    return number[:, None] // digits % np.array(sizes) + low, index
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,12 +160,10 @@ class Question:
 
     asks: str
     primary: tuple[str, str]  # family and measure of the test
-    secondary: tuple[
-        str, ...
-    ] = ()  # families that ask it in another way, besides other measures of the primary one
-    unit: Literal["items", "models"] = (
-        "items"  # counted by n of the test: too few leave a verdict out (`stats.exact`)
-    )
+    # families that ask it in another way, besides other measures of the primary one
+    secondary: tuple[str, ...] = ()
+    # counted by n of the test: too few leave a verdict out (`stats.exact`)
+    unit: Literal["items", "models"] = "items"
     # the question of the study's verdict that it answers (`leaderboard.verdict.QUESTIONS`)
     verdict: Literal["knows", "calibrated", "unanswerable", "judgement"] | None = None
 
@@ -192,13 +190,12 @@ class Contrast:
     # is in no row has one with the reason
     between_models: bool = False
     under: tuple[str, ...] = ()
-    # whether a row rests on the models a and b alone: compute(benchmark, groups, pairs) yields the rows of these pairs,
-    # whose results are kept, so that another model costs its own pairs only
+    # whether a row rests on the models a and b alone: compute(benchmark, groups, pairs) yields the rows of these pairs;
+    # where one fails, the others keep theirs. So do models where a row rests on its ``model`` alone
     pairs: bool = False
-    by_model: bool = False  # whether a row rests on its ``model`` alone: results are kept by model
-    rope: Mapping[str, float] = field(
-        default_factory=dict
-    )  # half widths of practical equivalence, by measure
+    by_model: bool = False
+    # half widths of practical equivalence, by measure
+    rope: Mapping[str, float] = field(default_factory=dict)
     version: str = "1"  # raised when the same responses would give other rows
     # columns, as (measure, condition), that rows compare: a class that compares columns of two bases cannot be declared
     compares: tuple[tuple[str, str], ...] = ()

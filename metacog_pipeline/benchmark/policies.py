@@ -36,9 +36,8 @@ class Probe:
     right: tuple[int | str, ...]  # the places of options that score, or the texts of free answers
     stem: str = ""  # the question
     context: str = ""  # shown besides it: a challenge, what others say
-    roles: tuple[
-        str, ...
-    ] = ()  # of the options, where those of different items are of one kind (``keep``, ``give``)
+    # of the options, where those of different items are of one kind (``keep``, ``give``)
+    roles: tuple[str, ...] = ()
     cluster: str = ""  # items that hang together, such as variants of one question, count as one
     balanced: bool = False  # whether every kind of right answer weighs the same (d', balanced accuracy)
 
@@ -56,12 +55,12 @@ class Probe:
 class Verdict(NamedTuple):
     """How one policy does on one instrument; it ``wins`` where ``value`` lies above ``high``, the end of chance."""
 
-    instrument: str
     policy: str
-    n: int
     value: float
-    chance: float
     high: float
+    instrument: str
+    n: int
+    chance: float
 
     @property
     def wins(self) -> bool:
@@ -91,14 +90,12 @@ def _of_instrument(every: Sequence[Probe]) -> list[Verdict]:
     if probes[0].options:
         weights = _weights(probes)
         chance = np.array([len(each.right) / len(each.options) for each in probes])
-        expected = float(weights @ chance)
         hits = {name: _hits(probes, scores) for name, scores in _policies(probes, weights).items()}
     else:
         weights = np.full(len(probes), 1 / len(probes))
-        first = Counter(str(each.right[0]) for each in probes)
-        expected = max(FREE, 1 / len(first))
-        chance = np.full(len(probes), expected)
-        common = max(first, key=lambda text: (first[text], text))
+        times = Counter(str(each.right[0]) for each in probes)
+        chance = np.full(len(probes), max(FREE, 1 / len(times)))
+        common = max(times, key=lambda text: (times[text], text))
         said = {
             "constant answer": [common] * len(probes),
             "another item's question": [str(each.right[0]) for each in _shifted(probes)],
@@ -108,11 +105,8 @@ def _of_instrument(every: Sequence[Probe]) -> list[Verdict]:
             for name, texts in said.items()
         }
     high = _end_of_chance(probes, chance, weights, LEVEL / 2 / len(hits))
-    instrument, n = probes[0].instrument, len(probes)
-    return [
-        Verdict(instrument, name, n, float(np.dot(weights, own)), expected, high)
-        for name, own in hits.items()
-    ]
+    about = probes[0].instrument, len(probes), float(weights @ chance)
+    return [Verdict(name, float(np.dot(weights, own)), high, *about) for name, own in hits.items()]
 
 
 def _shifted(probes: Sequence[Probe]) -> list[Probe]:
@@ -138,13 +132,9 @@ def _end_of_chance(probes: Sequence[Probe], chance: Floats, weights: Floats, tai
     # The items of a cluster are right or wrong together.
     _, cluster = np.unique([each.unit for each in probes], return_inverse=True)
     steps = np.rint(np.bincount(cluster, weights) * 2000).astype(int)
-    rates = np.bincount(cluster, chance) / np.bincount(cluster)
     mass = np.ones(1)
-    for step, rate in zip(steps, rates, strict=True):
-        longer = np.zeros(len(mass) + step)
-        longer[: len(mass)] += mass * (1 - rate)
-        longer[step:] += mass * rate
-        mass = longer
+    for step, rate in zip(steps, np.bincount(cluster, chance) / np.bincount(cluster), strict=True):
+        mass = np.append(mass * (1 - rate), np.zeros(step)) + np.append(np.zeros(step), mass * rate)
     above = 1 - np.cumsum(mass)
     return float(np.argmax(above <= tail + 1e-12) / max(steps.sum(), 1))
 
@@ -173,12 +163,10 @@ def _policies(probes: Sequence[Probe], weights: Floats) -> dict[str, Scores]:
             right.update({each.options[int(k)]: weight for k in each.right})
         found["constant answer"] = by_text(lambda text: right[text])
     if any(each.context for each in probes):
-        found["challenge words"] = _learned(
-            probes,
-            weights,
-            lambda probe, k: [f"{probe.kinds[k]} {word}" for word in _features(probe.context)],
-        )
         contexts = [each.context for each in probes]
+        found["challenge words"] = _learned(
+            probes, weights, lambda each, k: [f"{each.kinds[k]} {word}" for word in _features(each.context)]
+        )
         found["option most like the challenge"] = like(contexts)
         found["option least like the challenge"] = like(contexts, -1)
     return found

@@ -7,8 +7,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Hashable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import polars as pl
 import pyarrow as pa
@@ -23,20 +22,16 @@ _ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.f
 
 @dataclasses.dataclass(frozen=True)
 class AsJson:
-    """Marks a field that is kept as JSON text: ``Annotated[tuple[Claim, ...], AsJson()]``. Read from it or from its value.
+    """Marks a field that a file keeps as JSON text: ``Annotated[tuple[Claim, ...], AsJson()]``.
 
-    For parts whose shape only their source knows, and for numbers that must stay as they are written: 9 is not 9.0. A field
-    whose value may be a text itself says ``holds_text``: then only the text of a file is parsed.
+    For parts whose shape only their source knows, and for numbers that must stay as they are written: 9 is not 9.0.
     """
 
-    holds_text: bool = False
-
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Parse text before the field is validated."""
+        """Parse the text of a file before the field is validated."""
 
         def parsed(value: Any, info: core_schema.ValidationInfo) -> Any:
-            parsed = isinstance(value, str) and (info.context == FROM_FILE or not self.holds_text)
-            return json.loads(value) if parsed else value
+            return json.loads(value) if info.context == FROM_FILE else value
 
         return core_schema.with_info_before_validator_function(parsed, handler(source))
 
@@ -57,13 +52,9 @@ def json_text(value: Any) -> str:
     return json.dumps(value, default=plain)
 
 
-def schema_of(row: type[Any]) -> pl.Schema:
-    """Return the Polars schema of the fields of ``row``, in their order, as `arrow_schema_of` has them."""
-    return _polars(cast(Hashable, row))
-
-
 @functools.cache
-def _polars(row: Any) -> pl.Schema:
+def schema_of(row: Any) -> pl.Schema:
+    """Return the Polars schema of the fields of ``row``, in their order, as `arrow_schema_of` has them."""
     return pl.DataFrame(pl.from_arrow(arrow_schema_of(row).empty_table())).schema
 
 

@@ -31,7 +31,8 @@ from metacog_pipeline.scoring.responses import CALL_COLUMNS, FAILED_READING, rea
 from metacog_pipeline.study import Study, StudySection
 from metacog_pipeline.transcripts.lines import encode_logprobs
 
-RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: different enough to be compared
+#: Different enough to be compared.
+RESPONDENTS = {"careful": {"accuracy": 0.85, "seed": 1}, "hasty": {"accuracy": 0.55, "seed": 2}}
 ENDS = ("low", "high")  # of a ladder
 SEED = 1
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
@@ -140,7 +141,7 @@ class Tried:
     def gate(self) -> Tried:
         """The same for the validity gate: its settings, and two respondents for each ladder after an ordinary one."""
         settings = {**self.settings, **self.benchmark.gate_settings}
-        found: dict[str, Mapping[str, Any]] = {"careful": {"accuracy": RESPONDENTS["careful"], "seed": 1}}
+        found: dict[str, Mapping[str, Any]] = {"careful": RESPONDENTS["careful"]}
         for place, ladder in enumerate(self.benchmark.ladders):
             for end, value in zip(ENDS, (ladder.low, ladder.high), strict=True):
                 found[f"{end}-{place}"] = {**ladder.others, ladder.parameter: value, "seed": 1}
@@ -153,37 +154,25 @@ def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any
 
     Raises `Broken` where that much cannot be done.
     """
-    if found := faults_of(benchmark):
+    name = getattr(benchmark, "__name__", "")
+    if found := faults(benchmark):
         raise Broken("; ".join(found))
-    name = benchmark.__name__
+    shipped = (not registry.is_strange(each.module) for each in registry.entries().get(benchmark.name, ()))
+    if registry.is_strange(benchmark.__module__) and any(shipped):
+        raise Broken(f"{name}.name is {benchmark.name!r}, a benchmark of this package; choose another")
     with held(f"{name}.trial_settings", "let it hold keys of Settings with values they take"):
         keys = dict(benchmark.trial_settings if settings is None else settings)
         study = small_study(benchmark, folder, keys)
     return _tried(study, benchmark, keys)
 
 
-def faults_of(benchmark: Any) -> list[str]:
-    """Return what keeps a class from being tried at all, and which other package has its name."""
-    if found := faults(benchmark):
-        return found
-    first, *bases = (each.__module__.partition(".")[0] for each in benchmark.__mro__)
-    # Every class derives from ours; only a class of ours may have the name of one of ours.
-    own = {first, *(each for each in bases if registry.is_strange(each))}
-    owners = (each.module.partition(".")[0] for each in registry.entries().get(benchmark.name, ()))
-    said = f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of"
-    return [f"{said} {owner} has that name; choose another" for owner in owners if owner not in own]
-
-
 def small_study(
     benchmark: type[Any],
     folder: Path,
     settings: Mapping[str, Any],
-    respondents: Mapping[str, Mapping[str, Any]] | None = None,
+    respondents: Mapping[str, Mapping[str, Any]] = RESPONDENTS,
 ) -> Study:
     """Return a study of one benchmark and simulated respondents, one run each; its home is below ``folder``."""
-    if respondents is None:
-        usual = enumerate(RESPONDENTS.items(), 1)
-        respondents = {name: {"accuracy": accuracy, "seed": seed} for seed, (name, accuracy) in usual}
     # Not through the registry: a class is checked before its package is installed.
     about = {
         "study": StudySection(name="conformance", home="home", seed=SEED),
@@ -214,8 +203,7 @@ def _tried(study: Study, benchmark: type[Any], settings: Mapping[str, Any]) -> T
 def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFrame:
     """Return the calls of a simulated respondent in the columns of transcripts, without a session."""
     name, rows = type(benchmark).__name__, list[dict[str, Any]]()
-    to_do = "return a Condition for each arm, whose items are some of those it is given"
-    with held(f"{name}.conditions()", to_do):
+    with held(f"{name}.conditions()", "return a Condition for each arm, with some of the items it is given"):
         arms = tasks.asked(benchmark, spec)
     if not arms:
         raise Broken(f"{name}: no condition; return at least one from conditions()")
@@ -223,31 +211,23 @@ def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFra
         respond = benchmark.observer(spec.observer)
 
     def said(request: ChatRequest) -> Completion:
-        with held(f"{name}: its observer", "let it answer every request about its items"):
-            found: Any = respond(request)
-        if isinstance(found, Completion):
-            return found
-        if not isinstance(found, str):
-            shown = one_line(f"{found!r} ({type(found).__name__})", 120)
-            raise Broken(f"{name}: its observer returns {shown}; return a text")
-        return Completion(Status.OK, found)
+        with held(f"{name}: its observer", "let it answer every request about its items with a text"):
+            found = respond(request)
+            return found if isinstance(found, Completion) else Completion(Status.OK, "".join((found,)))
 
     async def ask() -> None:
         for condition, item in ((condition, item) for condition, items in arms for item in items):
             chat = Recorder(spec, said)
             await benchmark.ask(item, condition, chat)
+            about = {"item_id": item.item_id, "condition": condition, "mode": chat.mode, "answer_id": ""}
             for request, found in zip(chat.requests, chat.answers, strict=True):
-                about = {"item_id": item.item_id, "condition": condition, "step": request.step}
-                logprobs = encode_logprobs(found.logprobs)
-                rows.append(
-                    {**about, "status": found.status.value, "text": found.text, "logprobs_json": logprobs}
-                )
+                call = {"step": request.step, "status": found.status.value, "text": found.text}
+                rows.append({**about, **call, "logprobs_json": encode_logprobs(found.logprobs)})
 
     with held(f"{name}.ask", "make its calls after any answer"):
         asyncio.run(ask())
     answers = pl.DataFrame(rows, schema=dict.fromkeys(CALL_COLUMNS, pl.String))
-    more = {"started_at": pl.int_range(pl.len()), "mode": pl.lit(Recorder.mode), "answer_id": pl.lit("")}
-    return answers.with_columns(**more)
+    return answers.with_columns(started_at=pl.int_range(pl.len()))
 
 
 @dataclass

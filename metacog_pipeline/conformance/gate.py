@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.benchmark.contract import Measure, Unit
+from metacog_pipeline.benchmark.contract import Unit
 from metacog_pipeline.benchmark.policies import Verdict, verdicts
 from metacog_pipeline.conformance.case import ENDS, Recorder, Tried
-from metacog_pipeline.conformance.checks import checks_of
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
@@ -36,10 +35,13 @@ class Red(NamedTuple):
     instrument: str
     why: str
 
+    def __str__(self) -> str:
+        return f": {self.rule}: {self.instrument}: {self.why}"
+
 
 def reds(tried: Tried) -> list[Red]:
     """Return what fails, by rule and instrument."""
-    return [red for check in CHECKS for red in check.__wrapped__(tried)]  # type: ignore[attr-defined]
+    return [red for rule in RULES for red in rule(tried)]
 
 
 def no_policy_passes_that_does_not_read_the_question(tried: Tried) -> Iterator[Red]:
@@ -64,18 +66,18 @@ def known_observers_are_in_order(tried: Tried) -> Iterator[Red]:
     for each in measures.values():
         if each.headline and each.name not in claimed:
             yield Red(rule, each.name, "no Ladder has it; name the trait it claims to measure")
-    values, key = (
-        estimates(narrowed(gate.benchmark, claimed), gate.groups),
-        ["dataset", "condition", "scoring"],
+    values = estimates(narrowed(gate.benchmark, claimed), gate.groups).filter(
+        pl.col("estimate").is_not_null()
     )
     for place, ladder in enumerate(gate.benchmark.ladders):
         low, high = (f"{end}-{place}" for end in ENDS)
         better = getattr(measures.get(ladder.measure), "higher_is_better", None)
         sign = -1 if better is False else 1
-        arms = ladder.conditions
-        labels = {each.label for each in gate.groups if not arms or each.condition in arms}
-        known = pl.col("estimate").is_not_null() & pl.col("condition").is_in(labels)
-        own = values.filter(known, measure=ladder.measure)
+        arms = {
+            each.label for each in gate.groups if each.condition in (ladder.conditions or [each.condition])
+        }
+        own = values.filter(pl.col("condition").is_in(arms), measure=ladder.measure)
+        key = ["dataset", "condition", "scoring"]
         both = own.filter(model=low).join(own.filter(model=high), on=key, suffix="_high", nulls_equal=True)
         pairs = both.select("condition", "estimate", "estimate_high").sort("condition").rows()
         wrong = [f"{a:.3f} and {b:.3f} under {label}" for label, a, b in pairs if sign * (b - a) <= 0]
@@ -89,7 +91,9 @@ def _contrary_tests(gate: Tried, measure: str, sign: int, low: str, high: str) -
     """Yield the families that answer a question by a significant test with ``low`` above ``high``."""
     narrow = copy(gate.benchmark)
     answering = {family for family, of in (each.primary for each in narrow.questions) if of == measure}
-    narrow.contrasts = tuple(each for each in narrow.contrasts if each.family in answering)  # type: ignore[misc]
+    # What rests on one model compares no two.
+    own = (each for each in narrow.contrasts if each.family in answering and not each.by_model)
+    narrow.contrasts = tuple(own)  # type: ignore[misc]
     tests = comparisons(narrow, [group for group in gate.groups if group.model in (low, high)])
     told = tests.filter(pl.col("value").is_not_null(), measure=measure, verdict="significant")
     for family, a, b, value in told.select("family", "a", "b", "value").iter_rows():
@@ -129,7 +133,8 @@ def the_same_content_gets_the_same_score(tried: Tried) -> Iterator[Red]:
     items = {name: {each.item_id for each in own} for name, own in tasks.asked(benchmark)}
     for one, two in combinations(items, 2):
         asked_alike = benchmark.steps(one) == benchmark.steps(two) and contents[one] == contents[two]
-        if not asked_alike or any(_bases_differ(each, one, two) for each in measures_of(benchmark)):
+        bases = (each.bases for each in measures_of(benchmark))
+        if not asked_alike or any(each.get(one) != each.get(two) for each in bases):
             continue
         kept = frame.filter(pl.col("item_id").is_in([*(items[one] & items[two])]), condition=one)
         renamed = {name: {model: kept.with_columns(condition=pl.lit(name))} for name in (one, two)}
@@ -140,10 +145,6 @@ def the_same_content_gets_the_same_score(tried: Tried) -> Iterator[Red]:
             yield Red(rule, f"{one}, {two}", f"the same replies differ in {', '.join(unlike)}")
         elif _judged(tried, own) != _judged(tried, own.with_columns(condition=pl.lit(two))):
             yield Red(rule, f"{one}, {two}", "judges are asked otherwise about the same replies")
-
-
-def _bases_differ(measure: Measure, one: str, two: str) -> bool:
-    return measure.bases.get(one, "") != measure.bases.get(two, "")
 
 
 def _judged(tried: Tried, responses: pl.DataFrame) -> list[Any]:
@@ -158,17 +159,6 @@ def _judged(tried: Tried, responses: pl.DataFrame) -> list[Any]:
 
     asyncio.run(ask())
     return [chat.requests for chat in chats]
-
-
-def contrasts_compare_columns_of_one_basis(tried: Tried) -> Iterator[Red]:
-    """Rows that set conditions against each other are of columns scored alike."""
-    measures = {each.name: each for each in measures_of(tried.benchmark)}
-    there = {condition.name for condition in tried.benchmark.conditions()}
-    rows = tried.comparisons.filter(*(pl.col(side).is_in(there) for side in ("a", "b")))
-    kinds = rows.select("family", "measure", "a", "b").unique(maintain_order=True)
-    for family, name, a, b in kinds.iter_rows():
-        if name in measures and _bases_differ(measures[name], a, b):
-            yield Red("one basis", f"{family} {name}", f"{a} and {b} are scored by different rules")
 
 
 def who_lacks_an_answer_has_a_row_that_says_so(tried: Tried) -> Iterator[Red]:
@@ -199,44 +189,49 @@ def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
     gate = tried.gate
     shares = [each for each in measures_of(gate.benchmark) if each.unit is Unit.SHARE and not each.hit_rate]
     rates = {each.name for each in shares if each.higher_is_better} - {COVERAGE.name}
-    narrow, (model, honest_answers) = narrowed(gate.benchmark, rates), next(iter(gate.transcripts.items()))
-    every = [each.item_id for each in gate.benchmark.items]
-    some, key = every[:: max(1, len(every) // SOME)], ["dataset", "condition", "measure", "half"]
+    narrow, (model, honest) = narrowed(gate.benchmark, rates), next(iter(gate.transcripts.items()))
 
     def measured(answers: pl.DataFrame) -> pl.DataFrame:
-        read = gate.derived(gate.read({model: answers}, items=some))
-        halves = [read.filter(pl.col("item_id").is_in(some[start::2])) for start in (0, 1)]
+        items = answers["item_id"].unique(maintain_order=True).to_list()
+        read = gate.derived(gate.read({model: answers}, answers["condition"].unique().to_list(), items))
+        halves = [read.filter(pl.col("item_id").is_in(items[start::2])) for start in (0, 1)]
         made = (estimates(narrow, gate.grouped(each)) for each in halves)
         found = pl.concat(each.with_columns(half=pl.lit(place)) for place, each in enumerate(made))
-        return found.filter(pl.col("measure").is_in(rates))
+        return found.filter(pl.col("measure").is_in(rates), pl.col("n") >= FEWEST)
 
-    honest = measured(honest_answers)
-    raised: set[str] = set()
-    for text, answers in _fixed(honest_answers):
-        both = measured(answers).filter(pl.col("n") >= FEWEST).join(honest, on=key, suffix="_honest")
-        lifted = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))
-        # In both halves of the items: a reply that happens to be right once is no way to lift a rate.
-        here = {*lifted.filter(pl.len().over(key[:3]) == 2)["measure"]}
-        for measure in sorted(here - raised):
-            yield Red("hit rate alone", measure, f"the reply {text[:30]!r} to everything lifts it to 1")
-        raised |= here
-
-
-def _fixed(answers: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the answers with one call of every item answered alike, for each of the most frequent replies to it."""
-    for step in answers["step"].unique(maintain_order=True):
-        here = pl.col("step") == step
-        times = answers.filter(here)["text"].value_counts()
-        texts = times.sort("count", "text", descending=[True, False])["text"].to_list()
-        kinds: dict[str, str] = {}
-        for text in texts:  # confidence aside: replies that differ in their first line
-            kinds.setdefault(text.partition("\n")[0], text)
-        for text in [*kinds.values()][:FIXED_REPLIES]:
-            yield text, answers.with_columns(text=pl.when(here).then(pl.lit(text)).otherwise("text"))
+    raised, key = set[str](), ["dataset", "condition", "measure", "half"]
+    for (step,), asked in honest.group_by("step", maintain_order=True):
+        every, here = asked["item_id"].unique(maintain_order=True), pl.col("step") == step
+        some = every.gather_every(max(1, len(every) // SOME))
+        own = honest.filter(
+            pl.col("condition").is_in(asked["condition"].unique()), pl.col("item_id").is_in(some)
+        )
+        usual = measured(own)
+        for text in _kinds_of_reply(asked):
+            fixed = measured(own.with_columns(text=pl.when(here).then(pl.lit(text)).otherwise("text")))
+            both = fixed.join(usual, on=key, suffix="_honest")
+            lifted = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))
+            # In both halves of the items: a reply that happens to be right once is no way to lift a rate.
+            found = {*lifted.filter(pl.len().over(key[:3]) == 2)["measure"]} - raised
+            raised |= found
+            for measure in sorted(found):
+                yield Red("hit rate alone", measure, f"the reply {text[:30]!r} to everything lifts it to 1")
 
 
-def _said(found: list[Red]) -> str:
-    return f": {found[0].rule}: " + "; ".join(f"{each.instrument}: {each.why}" for each in found)
+def _kinds_of_reply(calls: pl.DataFrame) -> list[str]:
+    """Return the most frequent replies, confidence aside: they differ in their first line."""
+    times = calls["text"].value_counts().sort("count", "text", descending=[True, False])
+    kinds: dict[str, str] = {}
+    for text in times["text"]:
+        kinds.setdefault(text.partition("\n")[0], text)
+    return [*kinds.values()][:FIXED_REPLIES]
 
 
-CHECKS = checks_of(globals(), _said)
+RULES = (
+    no_policy_passes_that_does_not_read_the_question,
+    known_observers_are_in_order,
+    words_of_a_board_agree,
+    the_same_content_gets_the_same_score,
+    who_lacks_an_answer_has_a_row_that_says_so,
+    no_fixed_reply_lifts_a_rate,
+)

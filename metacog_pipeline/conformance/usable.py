@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
@@ -14,7 +14,8 @@ from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_WORDS = "lower-case letters, digits and underscores, at most 40"
+_WORDS = "lower-case letters, digits and underscores, at most 40, no name twice and none that is taken"
+_DECLARED = ("name", "title", "paper", "Settings", "Item", "Response")
 #: Names of assets and folders that every benchmark has.
 TAKEN = {
     "transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published", "instruments",
@@ -29,19 +30,18 @@ def faults(found: Any, name: str | None = None) -> list[str]:
         return [f"{one_line(repr(found), 80)} is no benchmark; {to_do}"]
     if lacking := sorted(found.__abstractmethods__):
         return [f"{found.__name__} does not define {', '.join(lacking)}; define them on the class"]
-    if lacking := [each for each in ("name", "Settings", "Item", "Response") if not hasattr(found, each)]:
+    if lacking := [each for each in _DECLARED if not hasattr(found, each)]:
         return [f"{found.__name__}.{', '.join(lacking)} is missing; set it on the class"]
-    own = found.name
-    said: list[str] = []
-    if name is not None and own != name:
-        said.append(f".name is {own!r}, its entry point is called {name!r}; make them the same")
-    elif not _names(own):
-        said.append(f".name is {own!r}; use {_WORDS}")
-    for rule in (_columns, _tables, _measures):
+    said = [f".name is {each!r}; use {_WORDS}" for each in _misnamed([found.name])]
+    if name not in (None, found.name):
+        said = [f".name is {found.name!r}, its entry point is called {name!r}; make them the same"]
+    for rule in (_columns, _measures_and_tables):
         try:
             said += rule(found)
         except Exception as error:  # what a stranger's class declares may be anything
-            said.append(f": its {rule.__name__.strip('_')} cannot be read ({type(error).__name__}: {error})")
+            said.append(
+                f": its {rule.__name__.strip('_').replace('_', ' ')} cannot be read ({type(error).__name__}: {error})"
+            )
     if missing := [stage.value for stage in Stage if not found.versions.get(stage)]:
         said.append(f".versions has no entry for {', '.join(missing)}; give one for each Stage")
     return [one_line(f"{found.__name__}{line}", 400) for line in said]
@@ -62,15 +62,15 @@ def faults_in(study: Any, found: Any) -> str | None:
     except Exception as error:
         said = f"{type(error).__name__}: {error}; correct its package"
         return one_line(f"{name} cannot be asked what it does: {said}")
-    for each, times in Counter(step.name for step in steps).items():
-        if each in TAKEN or not _names(each) or times > 1:
-            said = f"use {_WORDS}, no name twice and none that is taken"
-            return f"{name}.construction(): a step is called {each!r}; {said}"
+    if wrong := _misnamed([step.name for step in steps]):
+        return f"{name}.construction(): a step is called {wrong[0]!r}; use {_WORDS}"
     return None
 
 
-def _names(found: Any) -> bool:
-    return isinstance(found, str) and NAME.fullmatch(found) is not None
+def _misnamed(names: Sequence[Any]) -> list[Any]:
+    """Return the names that cannot be those of assets, files and tables."""
+    fit = [each for each in names if isinstance(each, str) and NAME.fullmatch(each) and each not in TAKEN]
+    return [each for each in names if fit.count(each) != 1]
 
 
 def _columns(found: Any) -> Iterator[str]:
@@ -87,17 +87,9 @@ def _columns(found: Any) -> Iterator[str]:
             yield f": {error}" if isinstance(error, TypeError) else f": {type(error).__name__}: {error}"
 
 
-def _tables(found: Any) -> Iterator[str]:
-    for each, times in Counter(table.name for table in found.tables).items():
-        if not _names(each):
-            yield f".tables: {each!r} cannot name a table; use {_WORDS}"
-        elif each in TAKEN:
-            yield f".tables: every benchmark has its {each}; call the table otherwise"
-        elif times > 1:
-            yield f".tables: two tables are called {each}; rename one"
-
-
-def _measures(found: Any) -> Iterator[str]:
+def _measures_and_tables(found: Any) -> Iterator[str]:
+    for each in _misnamed([table.name for table in found.tables]):
+        yield f".tables: one is called {each!r}; use {_WORDS}"
     for each, times in Counter(measure.name for measure in measures_of(found)).items():
         if times > 1:
             yield f".measures: {each} is declared {times} times; rename or remove one"

@@ -90,7 +90,7 @@ class Item(contract.Item):
     difficulty: str = ""  # 1b: one of `DIFFICULTIES`
     answer_type: str = "none"
     # The key: a number, a text, or None where nothing can be right.
-    answer: Annotated[Scalar | None, AsJson(holds_text=True)] = None
+    answer: Annotated[Scalar | None, AsJson()] = None
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()  # words that prove a wrong answer when they come before an accepted one
     abs_tol: Annotated[Number, AsJson()] = 0.0

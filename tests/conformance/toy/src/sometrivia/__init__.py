@@ -54,9 +54,6 @@ class Observer:
     def __init__(self, items: Sequence[Item], parameters: Any) -> None:
         self.items, self.parameters = {item.question: item for item in items}, parameters
 
-    def knows(self, request: Any) -> bool:
-        return request.messages[-1].content in self.items
-
     def __call__(self, request: Any) -> str:
         item = self.items[request.messages[-1].content]
         luck = np.random.default_rng([self.parameters.seed, item.position]).random()
