@@ -1,7 +1,9 @@
 """A benchmark whose rows break a test of the board is left off it with the reason; the others are published."""
 
 import shutil
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from tests.homes import write
 from tests.leaderboard.conftest import new_home, write_study
 
 NAME = "stranger"
-KEY = {"benchmark": NAME, "dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
+KEY = {"dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
 NUMBER = {**KEY, "measure": "coverage", "estimate": 1.0, "coverage": 1.0, "n": 2, "status": "ok"}
 ANSWER = {
     **KEY,
@@ -25,45 +27,51 @@ ANSWER = {
     "reading": "ok",
 }
 ITEMS = [{"item_id": f"i{n}", "dataset": "own", "position": n, "question": "?"} for n in range(2)]
-PRINTED = {"benchmark": NAME, "place": "Table 1"}
-VALUE = {**PRINTED, "dataset": "own", "model": "beta", "measure": "wit", "value": 0.5}
-CLAIM = {**PRINTED, "subject": "beta", "quantity": "wit", "method": "counts", "verdict": "holds"}
-FILES = {
-    "items": f"items/{NAME}.parquet",
-    "answers": f"harmonised/{NAME}/model=alpha/run=1.parquet",
-    "numbers": f"estimates/{NAME}/models/alpha.parquet",
-    "tests": f"estimates/{NAME}/comparisons/comparisons.parquet",
-    "printed": f"estimates/{NAME}/published/published_values.parquet",
-    "claims": f"estimates/{NAME}/published/published_claims.parquet",
-}
-SOUND = {
-    "items": ITEMS, "answers": [ANSWER], "numbers": [NUMBER], "tests": [], "printed": [VALUE], "claims": [CLAIM],
-}  # fmt: skip
+VALUE = {"place": "Table 1", "dataset": "own", "model": "beta", "measure": "wit", "value": 0.5}
+CLAIM = {"place": "Table 1", "subject": "beta", "quantity": "wit", "method": "counts", "verdict": "holds"}
 TEST = {**KEY, "measure": "m", "a": "x", "b": "y", "primary": True}
+FILES = {
+    "items/{}.parquet": ITEMS,
+    "harmonised/{}/model=alpha/run=1.parquet": [ANSWER],
+    "estimates/{}/models/alpha.parquet": [NUMBER],
+    "estimates/{}/comparisons/comparisons.parquet": [],
+    "estimates/{}/published/published_values.parquet": [VALUE],
+    "estimates/{}/published/published_claims.parquet": [CLAIM],
+}
+ASKED, ANSWERS, NUMBERS, TESTS, PRINTED, CLAIMS = FILES
 #: The rows of one file that break a test, and words of the reason.
-BROKEN = {
-    "an item twice": ("items", [ITEMS[0], ITEMS[0]], "#UNIQUE(benchmark, item_id)"),
-    "a confidence of 85": ("answers", [{**ANSWER, "confidence": 85.0}], "confidence=85.0"),
-    "a number without end": ("numbers", [{**NUMBER, "low": 0.5}], "leaderboard_numbers_are_whole"),
-    "a coverage of 2": ("numbers", [{**NUMBER, "coverage": 2.0}], "coverage_is_a_share"),
-    "two primary tests": ("tests", [{**TEST, "family": family} for family in "fg"], "one_primary_test"),
-    "a printed value without place": ("printed", [VALUE, {**VALUE, "place": None}], "#NOT_NULL("),
-    "a printed share of 91": ("printed", [{**VALUE, "value": 91.0, "unit": "percent"}], "values_in_range"),
-    "a claim without verdict": ("claims", [{**CLAIM, "verdict": None}], "#NOT_NULL("),
+BROKEN: dict[str, tuple[str, list[dict[str, Any]], str]] = {
+    "an_item_twice": (ASKED, [ITEMS[0], ITEMS[0]], "#UNIQUE(benchmark, item_id)"),
+    "a_confidence_of_85": (ANSWERS, [{**ANSWER, "confidence": 85.0}], "confidence=85.0"),
+    "a_number_without_end": (NUMBERS, [{**NUMBER, "low": 0.5}], "leaderboard_numbers_are_whole"),
+    "a_coverage_of_2": (NUMBERS, [{**NUMBER, "coverage": 2.0}], "coverage_is_a_share"),
+    "two_primary_tests": (TESTS, [{**TEST, "family": family} for family in "fg"], "one_primary_test"),
+    "a_printed_value_without_place": (PRINTED, [VALUE, {**VALUE, "place": None}], "#NOT_NULL("),
+    "a_printed_share_of_91": (PRINTED, [{**VALUE, "value": 91.0, "unit": "percent"}], "values_in_range"),
+    "a_claim_without_verdict": (CLAIMS, [{**CLAIM, "verdict": None}], "#NOT_NULL("),
 }
 OF_ANSWERS = ("items", "answers", "estimates", "leaderboard")
 SHARED = (*OF_ANSWERS, "published_values", "published_claims", "comparisons")
 
 
+def written(home, file, rows, name=NAME):
+    write(home, file.format(name), [{"benchmark": name, **row} if file != ASKED else row for row in rows])
+
+
+def made(folder, names):
+    home = new_home(Home(folder / "home"), None, "sample", (), 1)
+    write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", *names))
+    for name, (file, rows) in product(names, FILES.items()):
+        written(home, file, rows, name)
+    return home
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     """Return a home with a board on which nothing is broken, and how many rows of `metamedqa` it shows."""
-    made = new_home(Home(tmp_path_factory.mktemp("sound") / "home"), None, "sample", (), 1)
-    write_study(made, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", NAME))
-    for what, rows in SOUND.items():
-        write(made, FILES[what], rows)
-    build(made)
-    return made, whole(made)
+    home = made(tmp_path_factory.mktemp("sound"), [NAME])
+    build(home)
+    return home, whole(home)
 
 
 @pytest.fixture
@@ -71,10 +79,10 @@ def home(sound, tmp_path):
     return Home(shutil.copytree(sound[0].path, tmp_path / "home"))
 
 
-def breaks(home, what):
+def breaks(home, what, name=NAME):
     """Write the rows that break a test; return words of the reason."""
     file, rows, said = BROKEN[what]
-    write(home, FILES[file], rows)
+    written(home, file, rows, name)
     return said
 
 
@@ -88,50 +96,46 @@ def whole(home):
     return {table: count(home, table, "metamedqa") for table in OF_ANSWERS}
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, sound, what):
-    assert all(sound[1].values())
-    said = breaks(home, what)
-    [(left_out, why)] = build(home).failures.items()
-    assert left_out == NAME and said in why and "correct what the benchmark returns" in why
-    assert not any(count(home, table, NAME) for table in SHARED)
-    assert whole(home) == sound[1]
+def test_each_benchmark_whose_rows_break_a_test_is_left_off(sound, tmp_path):
+    home = made(tmp_path, [NAME, *BROKEN])
+    said = {what: breaks(home, what, what) for what in BROKEN}
+    failures = build(home).failures
+    assert failures.keys() == BROKEN.keys()
+    for what, why in failures.items():
+        assert said[what] in why and "correct what the benchmark returns" in why
+    assert not any(count(home, table, what) for table, what in product(SHARED, BROKEN))
+    assert count(home, "answers", NAME) == 1 and whole(home) == sound[1] and all(sound[1].values())
 
 
-def test_it_comes_back_when_it_is_mended(home):
-    said = breaks(home, "a confidence of 85")
+def test_what_its_answers_cost_stays_and_it_comes_back_when_it_is_mended(home):
+    call = {"benchmark": NAME, "model": "alpha", "run": 1, "answer_id": "c", "status": "ok", "cost_usd": 2.5}
+    write(home, f"transcripts/benchmark={NAME}/model=alpha/run=1/transcripts.parquet", [call])
+    said = breaks(home, "a_confidence_of_85")
     assert build(home).failures.keys() == {NAME}
+    assert run_query(home, f"select cost_usd from costs where benchmark = '{NAME}'").rows == ((2.5,),)
     reasons = "select one.name, one.reason from (select unnest(tables) as one from snapshot) where one.reason is not null"
     [(name, kept)] = run_query(home, reasons).rows
     assert name == NAME and said in str(kept)
-    write(home, FILES["answers"], [ANSWER])
+    written(home, ANSWERS, [ANSWER])
     assert build(home).failures == {} and count(home, "answers", NAME) == 1
 
 
 def test_the_old_board_stays_where_nobody_else_is_asked(home):
     write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), (NAME,))
-    before, said = home.leaderboard.read_bytes(), breaks(home, "a coverage of 2")
+    before, said = home.leaderboard.read_bytes(), breaks(home, "a_coverage_of_2")
     with pytest.raises(StoreError, match="the board was left as it was") as caught:
         build(home)
     assert said in str(caught.value) and home.leaderboard.read_bytes() == before
 
 
-def test_what_its_answers_cost_stays_on_the_board(home):
-    call = {"benchmark": NAME, "model": "alpha", "run": 1, "answer_id": "c", "status": "ok", "cost_usd": 2.5}
-    write(home, f"transcripts/benchmark={NAME}/model=alpha/run=1/transcripts.parquet", [call])
-    breaks(home, "a confidence of 85")
-    assert build(home).failures.keys() == {NAME}
-    assert run_query(home, f"select cost_usd from costs where benchmark = '{NAME}'").rows == ((2.5,),)
-
-
 def test_rows_under_the_name_of_another_are_the_fault_of_whose_file_they_are_in(home, sound):
-    write(home, FILES["printed"], [{**VALUE, "benchmark": "metamedqa", "place": None}])
+    written(home, PRINTED, [{**VALUE, "benchmark": "metamedqa", "place": None}])
     assert build(home).failures.keys() == {NAME} and whole(home) == sound[1]
 
 
 def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
     before = home.leaderboard.read_bytes()
-    breaks(home, "an item twice")
+    breaks(home, "an_item_twice")
     write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}] * 2)
     with pytest.raises(StoreError, match="the board was left as it was"):
         build(home)
