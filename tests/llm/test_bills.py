@@ -1,7 +1,6 @@
 """No bill is believed as it comes: one rule says what a call is charged, however its tokens were counted."""
 
 import json
-import logging
 from typing import Any
 
 import httpx
@@ -10,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm import costs
-from metacog_pipeline.llm.budget import BudgetSpent
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limiter import PAUSE_AFTER, Limiter
 from metacog_pipeline.llm.retry import RetryPolicy
@@ -27,7 +25,7 @@ counts = st.none() | st.integers(0, 300) | st.just(10**9)
 
 
 @given(sent=counts, got=counts, text=st.text(max_size=400), thought=st.none() | st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_charge_lies_between_the_fewest_tokens_received_and_the_most_asked_for(sent, got, text, thought):
     for known in (SHOWS_ALL, Capabilities()):
         usd = charged(SPEC, REQUEST, Usage(sent, got), known, text=text, thought=thought)
@@ -80,48 +78,8 @@ def test_counts_of_a_stream_are_the_sum_so_far_or_of_each_chunk(provider, report
     assert read(provider, events).usage == Usage(9, output)
 
 
-def message() -> list[bytes]:
-    begun = {"id": "m", "model": "c", "content": [], "usage": {"input_tokens": 100, "output_tokens": 1}}
-    thought = {"type": "thinking_delta", "thinking": "hm " * 1000}
-    events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": begun},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": thought},
-        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "C"}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
-        {"type": "message_stop"},
-    ]
-    return [f"data: {json.dumps(each)}\n\n".encode() for each in events]
-
-
 def streaming(*parts: Any) -> httpx.Response:
     return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Stream(list(parts)))
-
-
-def test_a_stream_that_never_gives_a_final_count_is_charged_the_most_and_the_budget_holds(
-    virtual, bench, budget, caplog
-):
-    """The count a message starts with is provisional; 4,000 tokens a call may truly be billed."""
-    caplog.set_level(logging.WARNING)
-    opened = budget(0.40)
-    provider = bench.provider(lambda n, _: streaming(*message()))
-    root = {
-        "provider": "anthropic",
-        "base_url": "http://test.invalid",
-        "price_out": 10,
-        "thinking_tokens": None,
-    }
-    model = bench.model(provider, spec=bench.spec(**root), budget=opened)
-    done = 0
-    with pytest.raises(BudgetSpent):
-        for _ in range(40):
-            completion = virtual(model.complete(bench.request()))
-            assert completion.status is Status.OK and completion.usage.output_tokens is None
-            done += 1
-    truly = len(provider.requests) * (100 * 1 + 4000 * 10) / 1e6
-    assert done and truly <= opened.figures().spent <= 0.40
-    assert caplog.text.count("reports no usage") == 1
 
 
 def test_a_count_that_comes_late_is_waited_for(virtual, bench):

@@ -1,8 +1,6 @@
 """Several real processes spending from one home, some of them killed."""
 
-import fcntl
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -70,18 +68,7 @@ def test_processes_together_spend_the_budget_and_never_more(tmp_path):
     assert figures.spent >= CAP - 3 * 8 * WORST
 
 
-def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path):
-    Budget(Home(tmp_path), CAP).close()
-    with (tmp_path / "ledger" / ".lock").open("rb+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        process = start(tmp_path)
-        assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], 1.0)
-        assert ready == []
-    assert sent(process) > 0
-
-
-@pytest.mark.parametrize("delay", [0.0, 0.01, 0.05, 0.2])
+@pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_a_killed_process_leaks_what_was_under_way_and_no_more(tmp_path, delay):
     victim, survivor = start(tmp_path), start(tmp_path)
     assert victim.stdout is not None

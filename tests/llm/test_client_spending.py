@@ -280,14 +280,15 @@ def test_a_budget_that_ends_between_two_attempts_gives_the_last_failure(virtual,
     assert completion.cost_usd == pytest.approx(worst(bench))
 
 
-async def test_a_cancelled_call_is_charged_at_its_worst(bench, budget):
-    opened = budget(100.0)
-    model = bench.model(bench.provider(latency=100.0), spec=bench.spec(**PRICES), budget=opened)
+async def test_a_cancelled_call_is_charged_at_its_worst_and_frees_its_slot(bench, budget):
+    opened, limiter = budget(100.0), Limiter(2)
+    provider = bench.provider(latency=100.0)
+    model = bench.model(provider, spec=bench.spec(**PRICES), budget=opened, limiter=limiter)
     task = asyncio.create_task(model.complete(bench.request()))
     await asyncio.sleep(1)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert opened.figures().spent == pytest.approx(worst(bench))
+    assert opened.figures().spent == pytest.approx(worst(bench)) and limiter.in_use == 0
 
 
 def test_a_free_model_needs_no_budget_and_one_without_a_price_has_no_cost(virtual, bench, budget):

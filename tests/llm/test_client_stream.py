@@ -81,10 +81,6 @@ def test_a_stream_cut_anywhere_by_the_network_is_put_together(virtual, bench, en
     assert completion.text == "Größe 10\u202f€ 🙂"
 
 
-def test_a_stream_without_a_last_newline_is_whole(virtual, bench):
-    assert ask(virtual, bench, said(event(text="B"), DONE.rstrip())).text == "B"
-
-
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
 def test_a_plain_body_in_answer_to_a_request_for_a_stream_is_read_as_such(virtual, bench, content_type):
     body = bench.reply("B").content

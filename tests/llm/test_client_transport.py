@@ -127,13 +127,6 @@ def test_a_broken_answer_is_a_transient_failure_charged_at_its_worst(answer):
     assert completion.cost_usd == worst
 
 
-def test_a_large_answer_comes_whole_over_the_wire():
-    text = "0123456789" * 1_000_000
-    with ServerThread(lambda m, r: text) as server:
-        (completion,) = asyncio.run(ask(spec(f"{server.url}/v1", timeout_s=30)))
-    assert completion.text == text
-
-
 def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path):
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")

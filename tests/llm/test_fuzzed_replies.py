@@ -47,8 +47,6 @@ QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a failure is whole with
 SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 REQUEST = ChatRequest((Message("user", PROMPT),), Sampling(max_tokens=MAX_TOKENS))
 ROOTS = {"openai": "http://test.invalid/v1", **dict.fromkeys(("anthropic", "gemini"), "http://test.invalid")}
-ERRORS = (400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504, 529)
-ERROR = f'"error": {{"type": "x", "code": "x", "message": "no, {Bench.key}"}}'
 ONCE = RetryPolicy(transient_attempts=1)
 
 
@@ -158,7 +156,7 @@ def check(reply: Reply, found: Outcome, spec: ModelSpec) -> None:
         assert completion.cost_usd == pytest.approx(true_usd(reply) * found.sent)
 
 
-@pytest.mark.parametrize("examples", [500, pytest.param(50_000, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("examples", [300, pytest.param(50_000, marks=pytest.mark.proof)])
 def test_a_reply_costs_what_it_costs_and_is_scored_only_whole(virtual, examples):
     @given(reply=replies(), breaks_at=st.floats(0, 1), cuts=st.lists(st.floats(0, 1), max_size=4))
     @settings(max_examples=examples, deadline=None, phases=QUICK, suppress_health_check=SHARED)
@@ -184,7 +182,7 @@ def hold(virtual: Any, reply: Reply, breaks_at: float, cuts: list[float]) -> Non
 
 
 @given(reply=whole_replies, how=st.lists(frames, min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None, phases=QUICK)
+@settings(max_examples=100, deadline=None, phases=QUICK)
 def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(reply, how):
     """Of several choices the one with index 0 counts, wherever it stands."""
     stream = b"".join(framed(each, how[place % len(how)]) for place, each in enumerate(events(reply)))
@@ -192,19 +190,8 @@ def test_a_body_cut_into_events_in_any_way_is_read_as_the_body(reply, how):
     assert whole == read(reply.provider, plain(reply)) and whole.text == reply.said
 
 
-def test_nothing_behind_the_mark_of_the_end_is_part_of_the_reply_or_takes_it_away():
-    said = [
-        {"choices": [{"index": 0, "delta": {"content": "A"}}]},
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        "[DONE]",
-        {"choices": [{"index": 0, "delta": {"content": " B"}}]},
-        {"error": {"message": "late"}},
-    ]
-    assert read("openai", said).text == "A"
-
-
 @given(reply=whole_replies, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_hostile_events_never_raise(reply, data):
     listed = events(reply)
     place = data.draw(st.integers(0, len(listed) - 1))
@@ -243,7 +230,7 @@ def batch_line(reply: Reply) -> bytes:
 
 
 @given(reply=replies())
-@settings(max_examples=200, deadline=None, phases=QUICK, suppress_health_check=SHARED)
+@settings(max_examples=100, deadline=None, phases=QUICK, suppress_health_check=SHARED)
 def test_a_line_of_a_batch_is_read_as_the_reply_and_costs_half(virtual, reply):
     spec = spec_of(reply.provider, stream=False).model_copy(update={"batch_factor": 0.5})
     line = read_line(BACKENDS[reply.provider], batch_line(reply))
@@ -263,27 +250,6 @@ def test_a_line_of_a_batch_is_read_as_the_reply_and_costs_half(virtual, reply):
         one = asked(virtual, Provider(lambda n, _: in_one_piece(reply), 0.1), spec)
         assert completion.text == one.completion.text and completion.status is one.completion.status
         assert cost == pytest.approx((one.completion.cost_usd or 0.0) / 2)
-
-
-@given(
-    provider=st.sampled_from(sorted(ROOTS)),
-    status=st.sampled_from(ERRORS),
-    body=st.sampled_from([f"{{{ERROR}}}", f"<html>{Bench.key}</html>", "", "[1]", f"{{{ERROR}"]),
-    stream=st.booleans(),
-)
-@settings(max_examples=120, deadline=None, phases=QUICK, suppress_health_check=SHARED)
-def test_a_refusal_costs_nothing_or_its_worst_case_and_is_never_scored(
-    virtual, provider, status, body, stream
-):
-    spec = spec_of(provider, stream=stream)
-    found = asked(virtual, Provider(lambda n, _: httpx.Response(status, content=body.encode()), 0.1), spec)
-    completion = found.completion
-    assert completion.status is Status.FAILED and completion.error_kind is not None
-    assert completion.error_message and "\n" not in completion.error_message
-    assert Bench.key not in repr(completion) + found.log
-    worst = costs.worst_case_cost(spec, REQUEST) or 0.0
-    assert completion.cost_usd is not None and completion.cost_usd <= worst * found.sent + 1e-12
-    assert completion.cost_usd == 0.0 or status not in (400, 401, 403, 404, 413, 429)
 
 
 def spend(virtual: Any, home: Home, cap: float, sent: list[tuple[Reply, float]]) -> tuple[float, float]:

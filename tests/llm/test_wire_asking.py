@@ -1,8 +1,10 @@
-"""How calls are worded: thinking and effort per provider, room to think."""
+"""How calls are worded: thinking and effort per provider, room to think; every call fits the official client's types."""
 
+import functools
 import json
 from typing import Any
 
+import pydantic
 import pytest
 
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
@@ -16,9 +18,54 @@ from tests.tables import every
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
 
 
+@functools.cache
+def strict(kind: Any) -> pydantic.TypeAdapter[Any]:
+    """Return what checks a list of ``kind``, which refuses fields the type does not name, at any depth."""
+    return pydantic.TypeAdapter(list[kind], config=pydantic.ConfigDict(extra="forbid"))
+
+
+def consumed(value: Any) -> None:
+    """Go through what pydantic validates lazily: the members of an ``Iterable``."""
+    for inner in value.values() if isinstance(value, dict) else value:
+        if hasattr(inner, "__iter__") and not isinstance(inner, str | bytes):
+            consumed(inner)
+
+
+def fits_the_official_types(provider: str, call: HttpCall) -> None:
+    body = json.loads(call.body)
+    if provider == "gemini":
+        from google.genai import types
+
+        assert call.url.endswith(":streamGenerateContent?alt=sse" if call.streamed else ":generateContent")
+        thinking = types.GenerationConfig.model_validate(body.pop("generationConfig")).thinking_config
+        assert thinking is None or None in (thinking.thinking_budget, thinking.thinking_level)
+        for content in body.pop("contents"):
+            types.Content.model_validate(content)
+        assert set(body) <= {"systemInstruction"}
+        return
+    if provider == "openai":
+        from openai.types.chat import completion_create_params as params
+
+        kind = "CompletionCreateParams"
+    else:
+        from anthropic.types import message_create_params as params
+
+        kind, thinking = "MessageCreateParams", body.get("thinking", {})
+        # The client's types no longer have the temperature, which the version before takes without thinking.
+        assert "temperature" not in body or thinking in ({}, {"type": "disabled"})
+        body.pop("temperature", None)
+        assert thinking.get("type") != "enabled" or 1024 <= thinking["budget_tokens"] < body["max_tokens"]
+    fields = strict(getattr(params, f"{kind}{'Streaming' if call.streamed else 'NonStreaming'}"))
+    consumed(fields.validate_python([body]))
+    with pytest.raises(pydantic.ValidationError):
+        fields.validate_python([{**body, "unheard_of": 1}])
+
+
 def build(provider: str, request: Any = REQUEST, known: Any = None, **row: Any) -> HttpCall:
     spec = ModelSpec.model_validate({"name": "m", "provider": provider, "model": "x", **row})
-    return wire_for(spec.provider).build(spec, request, "key", Capabilities(**(known or {})))
+    call = wire_for(spec.provider).build(spec, request, "key", Capabilities(**(known or {})))
+    fits_the_official_types(provider, call)
+    return call
 
 
 def sent(provider: str, request: Any = REQUEST, known: Any = None, **row: Any) -> Any:
@@ -136,9 +183,7 @@ def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider):
 @pytest.mark.parametrize("provider", LIMITS)
 def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider):
     request = ChatRequest((Message("user", "q"),), Sampling())
-    spec = ModelSpec(name="m", provider=provider, model="x", stream=True)
-    wire = wire_for(provider)
-    call = wire.build(spec, request, None, Capabilities())
+    call = build(provider, request, stream=True)
     body = json.loads(call.body)
     assert call.streamed
     if provider == "gemini":
@@ -147,9 +192,9 @@ def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider):
         assert body["stream"] is True
     assert body.get("stream_options") == ({"include_usage": True} if provider == "openai" else None)
     for plain in (
-        wire.build(spec, request, None, Capabilities(refused=frozenset({"stream"}))),
-        wire.build(spec.model_copy(update={"stream": False}), request, None, Capabilities()),
-        wire.build(spec.model_copy(update={"lane": "batch"}), request, None, Capabilities()),
+        build(provider, request, {"refused": frozenset({"stream"})}, stream=True),
+        build(provider, request, stream=False),
+        build(provider, request, stream=True, lane="batch"),
     ):
         assert not plain.streamed
         assert "stream" not in json.loads(plain.body)

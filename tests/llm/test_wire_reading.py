@@ -74,17 +74,6 @@ def test_a_thought_of_10_mb_is_kept_whole(provider):
     assert read(provider, body).reasoning_text == long
 
 
-@every(("provider", "body", "at"), [
-    ("openai", CHAT, "usage"), ("anthropic", MESSAGE, "usage"),
-    ("gemini", GENERATED, "usageMetadata"),
-])  # fmt: skip
-@every("bad", [None, -5, "7", 1.5, 10**30, True])
-def test_a_count_that_is_none_is_missing(provider, body, at, bad):
-    spoiled = {name: {"x": bad} if isinstance(value, dict) else bad for name, value in body[at].items()}
-    assert read(provider, changed(body, at, to=spoiled)).usage == Usage()
-    assert read(provider, changed(body, at, to=bad)).usage == Usage()
-
-
 def test_details_of_an_ending_are_read():
     filtered = {"hate": {"filtered": True}, "sexual": {"filtered": False}}
     azure = changed(CHAT, "choices", 0, "content_filter_results", to=filtered)
