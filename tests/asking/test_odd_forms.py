@@ -18,6 +18,10 @@ from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
 
+pytestmark = (
+    pytest.mark.proof
+)  # what is read of each form: `tests/reading`; the second ask: `test_second_ask.py`
+
 STUDY = """
 [study]
 name = "s"

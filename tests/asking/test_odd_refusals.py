@@ -5,7 +5,7 @@ import pytest
 from metacog_pipeline.asking.loop import FEW_IN_A_ROW
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion
-from tests.asking.test_negotiation import SPEC, Strict, ask, no, refusal, tasks
+from tests.asking.test_negotiation import SPEC, Strict, ask, refusal, tasks
 
 ONE_BY_ONE = SPEC.model_copy(update={"max_concurrency": 1})
 NO_SUCH_CODE = "the caller does not have permission"
@@ -39,14 +39,3 @@ def test_the_line_about_missing_answers_says_what_the_provider_said_last(tmp_pat
     model = Strict(lambda request, known: refusal(400) if number_of(request) == 4 else None)
     outcome = ask(tmp_path, model, modes=("text",), todo=tasks(9))
     assert outcome.missing == "1 of 9 items have no answer yet; the last failure: no (HTTP 400)"
-
-
-def test_what_was_answered_before_an_option_was_refused_is_not_asked_again(tmp_path):
-    first = ask(tmp_path, Strict(), modes=("text",), todo=tasks(6))
-    rule = no("temperature", 400, named=True)
-    second = ask(tmp_path, Strict(rule), modes=("text",), known=first.profile, todo=tasks(8))
-    assert second.complete and second.profile.dropped == {"temperature"}
-    model = Strict(rule)
-    third = ask(tmp_path, model, modes=("text",), known=second.profile, todo=tasks(10))
-    assert third.complete and len(third.tally.current) == 10
-    assert [number_of(request) for request, _ in model.calls] == [8, 9]

@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.judging import panel_identities
 from metacog_pipeline.asking.session import Panelist, Partition, query_panel, request_digest
-from metacog_pipeline.asking.states import OnProgress, Profile, SessionResult
+from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -141,19 +141,6 @@ def picky(request: ChatRequest) -> Completion:
         return verdict("judge-b")(request)
     named = {"error_kind": ErrorKind.UNSUPPORTED, "error_param": "temperature"}
     return Completion(Status.FAILED, http_status=400, **named)
-
-
-def test_an_answer_mode_that_was_refused_is_not_tried_again(partition, court):
-    court.replies["judge-b"] = picky
-    seats = panel("ab", CASES, ("json_schema", "text"))
-    assert query(partition, seats).complete
-    assert partition.known_profile(judge("a")) == Profile("json_schema")
-    assert partition.known_profile(judge("b")) == Profile("json_schema", frozenset({"temperature"}))
-    court.asked.clear()
-    assert query(partition, seats).complete
-    assert not court.asked
-    other = judge("b").model_copy(update={"model": "another"})
-    assert partition.known_profile(other) is None
 
 
 @pytest.mark.parametrize("kind", [ErrorKind.FATAL, ErrorKind.TRANSIENT, ErrorKind.UNSUPPORTED])

@@ -96,13 +96,9 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_p
 @pytest.mark.parametrize(
     ("profile", "more", "model", "key", "says"),
     [
-        ("openai", "", "x", None, ("KEY_OF_A_TEST", "is not set")),
         ("openai", "", "x", "", ("KEY_OF_A_TEST", "is set but empty")),
         ("openai", "", "x", "sk-another-0123456789", ("HTTP 401", "api_key_env")),
         ("gemini", "", "x", "AIza-another-0123456789", ("HTTP 400", "api_key_env")),
-        ("vllm", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
-        ("anthropic", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
-        ("gemini", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
         ("openai", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
         ("proxy", "", "nobody-knows-it", KEY, ("HTTP 400", "check model")),
         ("openai", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),
@@ -116,10 +112,7 @@ def test_a_row_that_cannot_be_asked_is_one_line_and_nothing_kept_is_lost(
     with served.server:
         outcome = served.ask()[1]
         assert outcome.complete
-        if key is None:
-            monkeypatch.delenv("KEY_OF_A_TEST")
-        else:
-            monkeypatch.setenv("KEY_OF_A_TEST", key)
+        monkeypatch.setenv("KEY_OF_A_TEST", key)
         changed = model != "x" or more  # a wrong key alone asks nothing that is answered
         before = served.calls
         try:

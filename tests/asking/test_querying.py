@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking import loop as engine
-from metacog_pipeline.asking import plan
-from metacog_pipeline.asking.dry_run import DryRun, stored_answers
 from metacog_pipeline.asking.session import other_models
 from metacog_pipeline.asking.states import Profile, SessionResult, source_of
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limiter import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
@@ -64,17 +61,6 @@ def test_prices_are_kept_where_they_give_the_cost_and_not_of_a_bill_that_was_rec
     query(folder, Scripted(reply), [one_step("true"), one_step("raised")], spec=spec)
     kept = {row["item_id"]: row["prices_json"] for row in read_partition(folder).to_pylist()}
     assert kept["true"] is not None and kept["raised"] is None
-
-
-def test_a_failed_call_is_asked_again_next_time_and_only_that_one(folder):
-    tasks = [one_step(str(i)) for i in range(10)]
-    flaky = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "text:7" else good(r))
-    first = query(folder, flaky, tasks)
-    assert (first.answered, first.failed, first.complete) == (9, 1, False)
-    healed = Scripted()
-    second = query(folder, healed, tasks)
-    assert second.complete
-    assert dict(healed.asked) == {"text:7": 1}
 
 
 def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(folder):
@@ -200,24 +186,6 @@ def test_a_store_that_cannot_write_ends_in_one_store_error(folder, monkeypatch):
     monkeypatch.setattr(PartitionStore, "keep", full)
     with pytest.raises(StoreError, match="disk full"):
         query(folder, Scripted(), [one_step(str(i)) for i in range(9)], known=Profile("text"))
-
-
-def test_a_known_profile_is_not_tried_again(folder):
-    model = Scripted()
-    query(folder, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))
-    assert dict(model.asked) == {"text:a": 1}
-
-
-def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
-    tasks = [two_steps(str(i)) for i in range(4)]
-    query(folder, Scripted(), tasks[:1])
-    spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0, "price_cache_write": 1.0})
-    counts = DryRun(spec, 1, 7, stored_answers(folder).get).through(tasks, Profile("text")).counts
-    assert (counts["calls"], counts["answered"]) == (8, 2)
-    assert counts["tokens_out"] == 6 * spec.max_tokens
-    dollars = pytest.approx((counts["tokens_in"] * 1.0 + counts["tokens_out"] * 2.0) / 1e6)
-    assert plan.dollars(spec, counts, 6, Capabilities(reasons=False)) == (dollars, dollars)
-    assert plan.dollars(SPEC, counts, 6, Capabilities()) is None
 
 
 def test_answers_of_simulated_models_are_labelled_even_over_http():
