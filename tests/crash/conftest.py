@@ -63,12 +63,18 @@ class Victim:
         self.events = folder
         self._process = process
 
-    def start(self, study: Path, die: tuple[str, int] | None = None) -> None:
-        """Start a session on ``study``; ``die`` as in ``victim.py``."""
+    def start(self, study: Path, die: tuple[str, int] | None = None, **more: Any) -> None:
+        """Start a session on ``study``; ``die`` as in ``victim.py``, ``more`` as in ``batch_victim.py``."""
         self._sessions += 1
         self.events = self._folder / f"session-{self._sessions:03d}"
         environment = dict(os.environ)  # of the test: the process was started before it
-        job = {"study": str(study), "events": str(self.events), "die": die, "environment": environment}
+        job = {
+            "study": str(study),
+            "events": str(self.events),
+            "die": die,
+            "environment": environment,
+            **more,
+        }
         self._say(json.dumps(job))
         self._child = self._number()
 
@@ -98,9 +104,9 @@ class Victim:
         """Return what the session has reported."""
         return Events(self.events)
 
-    def run(self, study: Path, die: tuple[str, int] | None = None) -> tuple[int, Events]:
+    def run(self, study: Path, die: tuple[str, int] | None = None, **more: Any) -> tuple[int, Events]:
         """Run a session to its end; return its exit code and what it reported."""
-        self.start(study, die)
+        self.start(study, die, **more)
         return self.end(), self.reported()
 
     def _say(self, line: str) -> None:
@@ -138,7 +144,8 @@ class Provider:
 def forking():
     """The process of ``victim.py``, which has loaded what every session needs."""
     started = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("victim.py"))],
+        [sys.executable, "-m", "tests.crash.victim"],
+        cwd=Path(__file__).resolve().parents[2],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,9 +1,6 @@
 """Kill -9 around submission, polling and collection: nothing is submitted twice, nothing is lost, the table is the same."""
 
-import json
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -37,42 +34,6 @@ def respond(model: str, request: ChatRequest) -> str:
     return f"re: {request.messages[-1].content}"
 
 
-class Victim:
-    """The process of ``batch_victim.py``."""
-
-    def __init__(self) -> None:
-        command, root = (
-            [sys.executable, "-m", "tests.crash.batch_victim"],
-            Path(__file__).resolve().parents[2],
-        )
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": root}
-        self._process: subprocess.Popen[str] = subprocess.Popen(command, **pipes)
-
-    def run(self, study: Path, die_at: int | None) -> tuple[int, list[str]]:
-        """Run one session; return its exit code and the errors it told."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"study": str(study), "items": ITEMS, "die_at": die_at}) + "\n")
-        self._process.stdin.flush()
-        errors: list[str] = []
-        while (line := self._process.stdout.readline()).startswith("error "):
-            errors.append(line.strip())
-        return int(line), errors
-
-    def stop(self) -> None:
-        """End the process."""
-        self._process.communicate(timeout=60)
-
-
-@pytest.fixture(scope="module")
-def victim():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
-        patch.setenv("METACOG_PROGRESS", "quiet")
-        started = Victim()
-        yield started
-        started.stop()
-
-
 def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
     fields = {
         "name": "m", "provider": provider, "model": "m", "base_url": url + ("/v1" if provider == "openai" else ""),
@@ -91,11 +52,11 @@ def home_of(study: Path) -> Path:
     return study.parent / "home"
 
 
-def killed_until_complete(victim: Victim, study: Path, chance: random.Random) -> int:
+def killed_until_complete(victim: Any, study: Path, chance: random.Random) -> int:
     """Start and kill sessions until one comes to its end; return how many were killed."""
     for kills in range(MOST_SESSIONS):
-        code, errors = victim.run(study, chance.randrange(STEPS))
-        assert not errors
+        code, events = victim.run(study, items=ITEMS, die_at=chance.randrange(STEPS))
+        assert events.error is None
         if code != -9:
             assert code == 0
             return kills
@@ -117,8 +78,10 @@ def check_home(study: Path) -> None:
     [*KILLS.items(), *(pytest.param(*each, marks=pytest.mark.proof) for each in MORE_KILLS.items())],
 )
 def test_batches_killed_again_and_again_end_as_an_online_run_that_never_was(
-    provider, least, victim, tmp_path
+    provider, least, victim, tmp_path, monkeypatch
 ):
+    monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
+    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     chance = random.Random(f"batch kills {provider}")
     kills = 0
     while kills < least:

@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.cli import cli
-from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.shared import refresh
 from tests.crash.test_crash import content, folder_of
 from tests.provider import FaultPlan
 
@@ -93,34 +90,3 @@ def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(hosts, vic
     run(a, "run", "--quiet")
     assert len(provider.calls()) == asked, "what the sleeper could not keep in the store was on its disk"
     assert len(content(folder_of(a))) >= len(rows)
-
-
-@pytest.fixture
-def shared_money(postgres, monkeypatch):
-    """The name of a variable with the address of PostgreSQL, set before any process starts."""
-    monkeypatch.setenv("METACOG_TEST_PG", postgres.replace("postgresql://", "postgresql+psycopg2://"))
-    return "METACOG_TEST_PG"
-
-
-def test_two_hosts_spend_one_budget(s3, shared_money, make_study, victim, provider):
-    provider.use(SLOW)
-    budget = 0.02
-    studies = [make_study(name, budget_usd=budget, price_in=0.5, price_out=0.5) for name in ("a", "b")]
-    deploy = f'[deploy]\nstore = "{s3}"\ndagster_storage = "{shared_money}"\nledger = "postgres"\n'
-    for number, study in enumerate(studies):
-        study.write_text(
-            f"{study.read_text()}\n{deploy}".replace('name = "local"', f'name = "local-{number}"')
-        )
-        load_study(study).prepare()
-    _, first = victim.run(studies[0])
-    asked = len(provider.calls())
-    assert asked > 0, first.error
-    victim.run(studies[1])
-    spent = [read_figures(load_study(study).home, budget) for study in studies]
-    assert spent[0].spent == pytest.approx(spent[1].spent), "both know what both spent"
-    assert budget * 0.3 < spent[0].spent <= budget, (asked, len(provider.calls()))
-    kept = 0.0
-    for study in studies:
-        refresh(load_study(study).home)
-        kept = kept_cost(load_study(study).home)
-    assert kept == pytest.approx(spent[0].spent) and kept <= budget

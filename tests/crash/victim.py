@@ -3,8 +3,9 @@
 Imports are most of what a start costs, so this process imports once and forks for every job. A job is one line of
 JSON: ``study`` the study file, ``events`` a file for what the child reports, ``environment`` that of the child, ``die``
 either null or ``[function, step]``: once ``function`` has begun, the child kills itself before its ``step``-th step on
-the disk. For each job the process prints the child's id; told so by an empty line, it waits for the child to end and
-prints its exit code (-9 when killed). Until then the id cannot become another process's.
+the disk. One with ``items`` is done by ``batch_victim.py``. For each job the process prints the child's id; told so by
+an empty line, it waits for the child to end and prints its exit code (-9 when killed). Until then the id cannot become
+another process's.
 
 The child appends to ``events``, one unbuffered write a line, so that a kill loses none::
 
@@ -42,6 +43,7 @@ from metacog_pipeline.llm.wire.events import HttpCall
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import parquet, store
 from metacog_pipeline.transcripts.schema import Record, answer_id
+from tests.crash import batch_victim
 
 # Patient, so that no call of a run fails for good by chance.
 QUICK_RETRIES = RetryPolicy(
@@ -151,24 +153,27 @@ def die_within(function: str, step: int) -> None:
     setattr(owner, function, begins(getattr(owner, function)))
 
 
-def work(job: dict[str, Any]) -> int:
-    """Do ``job`` and return the exit code."""
-    report = Reporter(Path(job["events"]))
+def work(job: dict[str, Any], report: Reporter) -> bool:
+    """Do ``job`` and return whether the partition is complete."""
     watch(report)
     if job["die"] is not None:
         die_within(*job["die"])
+    study = load_study(Path(job["study"]))
+    partition = session.Partition(study, MetaMedQA.name, study.models[0], 1)
+    benchmark, spec = MetaMedQA.of(study), partition.spec
+    now = tasks.fingerprint(benchmark, partition)
+    todo = tasks.tasks(benchmark, spec)
+    return session.query_partition(partition, todo, benchmark.modes(spec), fingerprint=now).complete
+
+
+def exit_code(job: dict[str, Any]) -> int:
+    report = Reporter(Path(job["events"]))
     try:
-        study = load_study(Path(job["study"]))
-        partition = session.Partition(study, MetaMedQA.name, study.models[0], 1)
-        benchmark, spec = MetaMedQA.of(study), partition.spec
-        now = tasks.fingerprint(benchmark, partition)
-        outcome = session.query_partition(
-            partition, tasks.tasks(benchmark, spec), benchmark.modes(spec), fingerprint=now
-        )
+        complete = batch_victim.work(job, report) if "items" in job else work(job, report)
     except MetacogError as error:
         report("error", one_line(str(error)))
         return REFUSED
-    return 0 if outcome.complete else INCOMPLETE
+    return 0 if complete else INCOMPLETE
 
 
 def main() -> None:
@@ -184,7 +189,7 @@ def main() -> None:
                 job = json.loads(line)
                 os.environ.clear()
                 os.environ.update(job["environment"])
-                code = work(job)
+                code = exit_code(job)
             finally:
                 os._exit(code)
         print(child, flush=True)

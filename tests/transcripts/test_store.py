@@ -222,15 +222,6 @@ def test_what_a_provider_said_is_one_printable_line(folder):
     assert read_manifest(folder)["message"] == "401: ]0;owned next"
 
 
-def test_a_full_disk_leaves_the_manifest_as_it_was(folder, disk_limit):
-    write_manifest(folder, {"items": 3})
-    disk_limit(1000)
-    with pytest.raises(StoreError, match=r"cannot write .*partition\.json"):
-        write_manifest(folder, {"text": "x" * 5000})
-    disk_limit(-1)
-    assert read_manifest(folder) == {"items": 3}
-
-
 def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(folder, monkeypatch):
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

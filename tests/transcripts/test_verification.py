@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records
-from metacog_pipeline.transcripts.verification import Checked, check, repair
+from metacog_pipeline.transcripts.verification import check, repair
 from tests.partitions import read_records
 
 SESSIONS, PER_SESSION, FLIPS = 2, 4, 40
@@ -40,10 +40,6 @@ def _ids(folder: PartitionFolder) -> set[str]:
     return {record.answer_id for record in kept_records(folder)}
 
 
-def test_a_sound_partition_has_no_damage(folder):
-    assert check(folder) == Checked(folder, records=8, copy_sound=True)
-
-
 def test_the_manifest_of_a_model_that_could_not_be_asked_is_no_damage(folder):
     write_manifest(folder, {"state": "failed", "message": "KEY is not set", "fingerprint": None})
     assert check(folder).damage == []
@@ -70,14 +66,6 @@ def test_damaged_lines_come_back_from_the_copy(folder):
     assert [path.name for path in done.aside] == ["journal-000001.jsonl.damaged"]
     assert _ids(folder) == before and check(folder).damage == []
     assert read_manifest(folder)["fingerprint"] is None, "the next run looks at the partition again"
-
-
-def test_a_damaged_copy_is_made_again_from_the_journals(folder):
-    before = _ids(folder)
-    _flip(folder / "transcripts.parquet", 4000)
-    done = repair(check(folder))
-    assert [path.name for path in done.aside] == ["transcripts.parquet.damaged"] and done.lost == 0
-    assert _ids(folder) == before and check(folder).copy_sound
 
 
 def test_a_line_damaged_in_the_journal_and_in_the_copy_is_lost_and_counted(folder):
