@@ -106,7 +106,7 @@ def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path, monkeypatch, loaded):
+def bench(tmp_path, monkeypatch, loaded, few_resamples):
     """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
     monkeypatch.setattr("metacog_assets.boards.build_report", _stub_of_the_report)
     made = Bench(tmp_path, DagsterInstance.ephemeral(), loaded)

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -105,26 +103,3 @@ def test_only_the_public_interface_of_dagster_is_imported():
     assert private.search("from dagster._core import x") and private.search("from dagster import _check")
     for path in [*ROOT.glob("assets/**/*.py"), *ROOT.glob("metacog_pipeline/**/*.py")]:
         assert not private.search(path.read_text(encoding="utf-8")), path
-
-
-@pytest.mark.proof
-def test_loading_the_definitions_warns_of_nothing():
-    loaded = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error",
-            "-c",
-            # What an older Dagster warns of in its own code, or pydantic of Dagster's, is no warning of ours.
-            "import warnings; warnings.simplefilter('ignore'); import dagster; warnings.simplefilter('error'); "
-            "warnings.filterwarnings('ignore', category=DeprecationWarning, module='dagster'); "
-            "warnings.filterwarnings('ignore', category=DeprecationWarning, message='The `__fields__`'); "
-            "import metacog_assets.definitions as d; d.defs.resolve_asset_graph()",
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "assets"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert loaded.returncode == 0, loaded.stderr

@@ -104,18 +104,6 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_are_on_th
     assert board_of(bench) == dict.fromkeys(("locked", "nowhere", "good", "well"), 1.0)
 
 
-def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provider, capfd):
-    from tests.provider.faults import FaultPlan
-
-    provider.server.provider.use(FaultPlan(rates={"unauthorized": 1.0}))
-    bench.write(http("denied"))
-    assert bench.launch() == 6
-    err = capfd.readouterr().err
-    assert "401" in err
-    assert "Traceback" not in err
-    assert board_of(bench) == {"denied": 0.0}
-
-
 def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(bench, http, provider, capfd):
     text = bench.path.read_text().replace('dataset = "sample"', 'dataset = "custom"\nfolder = "nowhere"')
     bench.path.write_text(text)

@@ -58,16 +58,3 @@ def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(
     ).to_pylist()
     assert sorted(row["superseded"] for row in rows) == [False] * 6 + [True] * 4
     assert all(not row["text"] for row in rows if row["superseded"])
-
-
-def test_a_model_that_says_nothing_usable_is_stopped_after_five_calls(bench, simulated, moody, capfd):
-    with ServerThread(moody.respond) as server:
-        bench.write(simulated("m", base_url=f"{server.url}/v1"), limit=20)
-        moody.cut = frozenset(range(1, 1000))
-        assert bench.launch() == 6
-        assert moody.calls == 5
-    err = capfd.readouterr().err
-    named = [line for line in err.splitlines() if line.startswith("metacog: ")]
-    assert len(named) == 1
-    assert "of model m" in named[0] and "raise thinking_tokens" in named[0]
-    assert bench.sql("select state from progress") == [("failed",)]
