@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def study(few_resamples, tmp_path_factory):
     """A study of two models of which one has been asked."""
     path = tmp_path_factory.mktemp("ui") / "study.toml"
     path.write_text(STUDY, encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.cli import main
+from tests.forked import FEW_DRAWS
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def done_once(tmp_path_factory):
     study.write_text(
         STUDY.replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""), encoding="utf-8"
     )
-    with pytest.raises(SystemExit) as ended:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        patch.setenv(FEW_DRAWS, "1")
         main(["run", str(study), "--quiet"])
     assert not ended.value.code
     return study.parent

@@ -5,31 +5,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import polars as pl
 import pytest
 
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.store import kept_records
-
-LISTED = "[benchmarks.metamedqa]"
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records
 
 
 def edited(study: Path, old: str, new: str) -> Path:
     study.write_text(study.read_text().replace(old, new), encoding="utf-8")
     return study
-
-
-def test_a_budget_that_allows_no_call(metacog, study):
-    edited(study, 'home = "home"', 'home = "home"\nbudget_usd = 0')
-    priced = (
-        'provider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\nprice_in = 1\nprice_out = 1'
-    )
-    edited(study, LISTED, f'[[models]]\nname = "api"\n{priced}\n{LISTED}')
-    result = metacog("run", study, "--model", "api", "--quiet")
-    result.refused_in_one_line("budget $0.0000", "raise budget_usd")
-    assert result.code == 5
 
 
 def test_an_edit_whose_before_text_does_not_match(metacog, study):
@@ -124,7 +113,7 @@ def test_an_import_file_that_is_empty(taken, study):
     taken(answers(study, "")).refused_in_one_line("answers.csv")
 
 
-def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, taken, study):
+def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_read(taken, study):
     texts = [
         "thinking " * 1_200_000 + "\nAnswer: B\nConfidence: 4",
         "Answer: A\x00\nConfidence: 3\x00",
@@ -133,23 +122,11 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
     rows = [{"item_id": f"sample-000{n}", "response": text} for n, text in enumerate(texts, start=1)]
     file = answers(study, "\n".join(json.dumps(row) for row in rows), "answers.jsonl")
     edited(study, "limit = 10\n", "")
-    edited(study, '[[models]]\nname = "sim"\nprovider = "simulated"\n', "")
     assert taken(file, "--quiet").code == 0
-    assert metacog("run", study, "--quiet").code == 0
-    kept = {record.item_id: record.text for record in kept_records(partition_of(study, "theirs").folder)}
+    partition = partition_of(study, "theirs")
+    with PartitionStore(partition.folder) as store:
+        store.compact()
+    kept = {record.item_id: record.text for record in kept_records(partition.folder)}
     assert kept == {row["item_id"]: row["response"] for row in rows}
-    sql = "select item_id, answer from metamedqa_responses where status <> 'not_run' order by item_id"
-    result = metacog("sql", sql, "--study", study, "--format", "csv")
-    assert result.out.splitlines()[1:] == ["sample-0001,B", "sample-0002,A", "sample-0003,C"]
-
-
-def test_a_corrupt_parquet_file_in_the_store_is_put_aside_and_made_again_from_the_answers(metacog, finished):
-    folder = partition_of(finished, "sim").folder
-    before = [record.answer_id for record in kept_records(folder)]
-    copy = folder / "transcripts.parquet"
-    torn = copy.read_bytes()[:100]
-    copy.write_bytes(torn)
-    assert metacog("run", finished, "--force", "--quiet").code == 0
-    assert copy.with_name("transcripts.parquet.damaged").read_bytes() == torn
-    assert [record.answer_id for record in kept_records(folder)] == before
-    assert pq.read_metadata(copy).num_rows == len(before)
+    read = files.read(bound(partition.study, "metamedqa"), partition).filter(pl.col("status") != "not_run")
+    assert dict(read.select("item_id", "answer").iter_rows()) == dict(zip(sorted(kept), "BAC", strict=True))

@@ -52,7 +52,7 @@ def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study, line):
 def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(study):
     file = study.parent / "answers.jsonl.gz"
     with gzip.open(file, "wb", compresslevel=9) as out:
-        for _ in range(200):
+        for _ in range(70):
             out.write(b" " * 2**20)
     limited = subprocess.run(
         [*METACOG, "import", "metamedqa", file, "--study", study, "--model", "theirs", "--run", "1"],
@@ -112,8 +112,8 @@ def test_a_table_that_unpacks_to_far_more_than_it_is_is_refused(metacog, study, 
 
 
 def test_long_texts_are_read_in_pieces_and_come_back_whole(tmp_path):
-    texts = [f"{number}" + "y" * 3_000_000 for number in range(40)]
-    table = pa.table({"text": texts, "note": [["a", None], []] * 20, "n": range(40)})
+    texts = [f"{number}" + "y" * 3_000_000 for number in range(24)]
+    table = pa.table({"text": texts, "note": [["a", None], []] * 12, "n": range(24)})
     pq.write_table(table, tmp_path / "t.parquet", compression="none")
     pieces = list(parquet_bounds.batches(tmp_path / "t.parquet"))
     assert len(pieces) > 1 and max(sum(map(len, piece["text"].to_pylist())) for piece in pieces) <= 2**26

@@ -15,7 +15,6 @@ def test_without_options_every_benchmark_is_measured_with_a_simulated_model(meta
     path = tmp_path / "mine.toml"
     assert metacog("init", path).code == 0
     assert load_study(path).enabled == registry.names()
-    assert metacog("doctor", path, "--offline").code == 0
 
 
 @pytest.mark.parametrize(

@@ -113,16 +113,6 @@ def test_a_file_or_a_benchmark_that_is_not_there_is_one_line(tmp_path):
     assert result.exit_code == 2 and "no benchmark" in result.stderr
 
 
-@pytest.mark.parametrize("text", ["(" * 200_001, "7 " * 20_000, "No. " * 4_000, "\u202e٣" * 40_000])
-def test_a_text_that_nobody_means_is_read_as_one_without_an_answer(text, tmp_path):
-    rows = [
-        {"id": 1, "item_id": "predict.capital", "response": text},
-        {"id": 2, "item_id": "predict.capital", "response": f"<think>{'hm ' * 20_000}</think>ANSWER: Ottawa"},
-    ]
-    found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
-    assert result.exit_code == 0 and found[0]["correct"] is not True and found[1]["correct"] is True
-
-
 def test_replies_to_questions_are_read_by_shipped_ones_or_by_those_of_their_rows(tmp_path):
     metals = {"question": "Which is liquid?", "options": {"A": "Iron", "B": "Mercury"}, "answer": "Mercury"}
     path = written(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -16,7 +17,7 @@ STUDY = """
 [study]
 name = "s"
 home = "home"
-runs = {runs}
+runs = 2
 
 [[models]]
 name = "careful"
@@ -39,12 +40,13 @@ N = 40
 KEY = ("condition", "model", "measure")
 
 
-def made(folder, more=READER, runs=1):
+def made(folder, more=READER):
     """Run a study and return its file."""
+    folder.mkdir()
     rows = [{"question": f"Who wrote book {n}?", "answer": f"Author {n}"} for n in range(N)]
     (folder / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = folder / "study.toml"
-    path.write_text(STUDY.format(more=more, runs=runs))
+    path.write_text(STUDY.format(more=more))
     with pytest.raises(SystemExit) as ended:
         main(["run", str(path), "--quiet"])
     assert not ended.value.code
@@ -52,8 +54,14 @@ def made(folder, more=READER, runs=1):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("study"))
+def study(few_resamples, tmp_path_factory):
+    return made(tmp_path_factory.mktemp("study") / "own")
+
+
+@pytest.fixture
+def own_copy(study, tmp_path):
+    """A copy of the study that a test may change."""
+    return shutil.copytree(study.parent, tmp_path / "own") / study.name
 
 
 def tables(path, name):
@@ -99,7 +107,7 @@ def test_the_reader_sees_neither_model_nor_condition_and_one_answer_is_decided_o
     for each in kept["request_json"]:
         shown = " ".join(text for _, text in json.loads(each)["messages"])
         assert not any(word in shown for word in ("careful", "simulated", "verbal_percent", "answer_only"))
-    judged = tables(study, "judgements")
+    judged = tables(study, "judgements").filter(run=1)
     assert judged["answer_id"].n_unique() == judged["item_id"].n_unique() < judged.height
 
 
@@ -117,8 +125,8 @@ def test_the_board_of_the_report_says_why_there_is_no_interval(study):
     assert "accuracy of careful: the reader model is not audited" in page
 
 
-def test_labels_correct_the_estimate_and_widen_its_interval(metacog, tmp_path):
-    path = made(tmp_path, runs=2)
+def test_labels_correct_the_estimate_and_widen_its_interval(metacog, own_copy, tmp_path):
+    path = own_copy
     said = label(metacog, path, tmp_path / "labels.csv", lambda _: "fail")
     assert said.code == 0 and " fails are wrong" in said.out
     before = estimates(path)
@@ -135,8 +143,8 @@ def test_labels_correct_the_estimate_and_widen_its_interval(metacog, tmp_path):
     assert "everything is up to date" in metacog("run", path).err
 
 
-def test_a_reader_that_is_always_right_leaves_the_estimate_near_what_it_says(metacog, tmp_path):
-    path = made(tmp_path)
+def test_a_reader_that_is_always_right_leaves_the_estimate_near_what_it_says(metacog, own_copy, tmp_path):
+    path = own_copy
     said = dict(tables(path, "judgements").select("answer_id", "verdict").iter_rows())
     label(metacog, path, tmp_path / "labels.csv", lambda answer: "pass" if said[answer] else "fail")
     before = estimates(path).filter(measure="accuracy")["estimate"]
@@ -147,7 +155,7 @@ def test_a_reader_that_is_always_right_leaves_the_estimate_near_what_it_says(met
 
 
 def test_without_a_reader_names_are_decided_by_rules_and_nobody_is_asked(metacog, tmp_path):
-    path = made(tmp_path, more="")
+    path = made(tmp_path / "own", more="")
     assert "by_reader" not in tables(path, "scored").columns
     assert not list((path.parent / "home" / "judgements").rglob("*.parquet"))
     refused = metacog("read", "questions", tmp_path / "x.csv", "--audit", path)
@@ -199,7 +207,7 @@ def test_every_line_of_a_reply_is_quoted_to_the_reader(text):
 
 def test_tasks_whose_words_decide_nothing_go_to_the_reader_where_no_judge_is_named(tmp_path):
     path = tmp_path / "study.toml"
-    text = STUDY.format(more=READER, runs=1).split("[benchmarks.questions]")[0]
+    text = STUDY.format(more=READER).split("[benchmarks.questions]")[0]
     path.write_text(f"{text}[benchmarks.metacogbench]\nlimit = 4\n[benchmarks.medley]\ndataset = 'sample'\n")
     own = bound(load_study(path), "metacogbench")
     assert own.judging.wanted(own)
