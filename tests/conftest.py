@@ -184,7 +184,7 @@ LONGEST = """
 test_readme.py conformance/test_benchmarks.py stats/bayes/test_single.py stats/test_bayes_group.py
 golden/test_sdt_group.py cli/test_bad_input.py test_old_homes.py golden/test_sdt_bayes.py
 cli/test_show.py cli/test_medley_plan.py cli/test_batches.py cli/test_commands.py
-cli/test_medley_import.py asking/test_odd_forms.py stats/test_power.py crash/test_crash.py
+stats/test_power.py crash/test_crash.py
 crash/test_batch_crash.py browser/test_ui.py stats/metad/test_fit.py
 conformance/test_in_a_study.py asking/test_secrets.py golden/test_sdt_published.py
 signaldetection/test_published.py assets/test_two_benchmarks.py

@@ -106,13 +106,9 @@ class Loaded:
         nothing, kept = Path(os.devnull).open(), tempfile.TemporaryFile  # noqa: SIM115
         with nothing, kept() as out, kept() as err:
             files = [each.fileno() for each in (nothing, out, err)]
-            made = self.writing(files, *arguments, **env)
+            made = Forked(self._started(), [str(each) for each in arguments], env, files)
             made.said = [os.dup(file) for file in files[1:]]
             return made
-
-    def writing(self, files: Sequence[int], *arguments: str | Path, **env: str) -> Forked:
-        """The same with these files as its input, its output and where it complains."""
-        return Forked(self._started(), [str(each) for each in arguments], env, files)
 
     def _started(self) -> socket.socket:
         if self._server is None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def study(few_resamples, tmp_path_factory):
     names = enumerate(("one", "two"))
     models = ({"name": name, "provider": "simulated", "observer": {"seed": n}} for n, name in names)
     path = write_study(tmp_path_factory.mktemp("api"), *models, benchmarks=metamedqa(limit=6))

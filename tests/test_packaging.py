@@ -168,48 +168,7 @@ def with_a_package_of_the_same_folder_name(folder: Path) -> None:
     (folder / "assets" / "__init__.py").write_text("raise ImportError('the wrong package')\n")
 
 
-#: What the demo's study asks for, and what is enough to need all that a wheel carries for it.
-FEWER = {
-    "[benchmarks.metamedqa]\n": "[benchmarks.metamedqa]\nlimit = 8\n",
-    "trials = 100\n": "trials = 12\n",
-    "[benchmarks.medley]\n": "[benchmarks.medley]\nlimit = 2\n",
-    "limit = 60\n": "limit = 8\n",
-    "limit = 8 ": "limit = 1 ",
-}
-
-
-def with_a_smaller_demo(installed: Path, folder: Path) -> None:
-    """Lay the installed study of the demo, with fewer questions and the first two of its models, where it is looked for."""
-    asked = "from metacog_pipeline.files import shipped; print(shipped('data', 'demo', 'study.toml').read_text('utf-8'))"
-    told = call([installed / "python", "-c", asked], folder, 60)
-    assert told.returncode == 0, told.stderr
-    text = told.stdout
-    for whole, fewer in FEWER.items():
-        assert text.count(whole) == 1, whole
-        text = text.replace(whole, fewer)
-    models, judges = text.index("[[models]]"), text.index("[[judges]]")
-    first_two = text[models:judges].split("[[models]]")[1:3]
-    (folder / "metacog-demo").mkdir()
-    (folder / "metacog-demo" / "study.toml").write_text(
-        text[:models] + "".join(f"[[models]]{each}" for each in first_two) + text[judges:], encoding="utf-8"
-    )
-
-
 @pytest.mark.proof  # `.ci/boards.py` runs the demo from the wheel in every CI run
-@pytest.mark.parametrize("whole", [False, True], ids=["small", "whole"])
-def test_the_demo_runs_end_to_end(whole, installed, tmp_path):
-    with_a_package_of_the_same_folder_name(tmp_path)
-    if not whole:
-        with_a_smaller_demo(installed, tmp_path)
-    shown = call([installed / "metacog", "demo"], tmp_path, 600)
-    assert shown.returncode == 0, shown.stderr
-    assert "knows-its-limits" in shown.stdout
-    assert (tmp_path / "metacog-demo" / "home" / "leaderboard.duckdb").exists()
-    again = call([installed / "metacog", "demo"], tmp_path, 300)
-    assert again.returncode == 0, again.stderr
-    assert "nothing was asked" in again.stderr
-
-
 def test_dagster_loads_the_code_location_anywhere(installed, tmp_path):
     with_a_package_of_the_same_folder_name(tmp_path)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")

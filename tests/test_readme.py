@@ -28,6 +28,7 @@ def demo(tmp_path_factory):
     return folder, picture.run_demo(folder)
 
 
+@pytest.mark.proof  # the demo takes as long as all other tests of the pages
 def test_the_readme_has_the_output_of_the_demo(demo):
     (shown,) = re.findall(
         r"^<!-- what the demo prints.*?^```\n(.*?)^```", README.read_text("utf-8"), re.M | re.S
@@ -35,6 +36,7 @@ def test_the_readme_has_the_output_of_the_demo(demo):
     assert shown == demo[1], "run python docs/picture.py"
 
 
+@pytest.mark.proof
 def test_the_picture_is_the_first_screen_of_the_demo(demo):
     assert picture.digest(picture.page(demo[0])) == picture.DIGEST.read_text().split()[0], (
         "run python docs/picture.py"
