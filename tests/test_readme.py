@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
-from metacog_pipeline.study import load_study
 from tests.tables import every
 from tests.test_site import load
 
@@ -75,20 +74,6 @@ def test_every_command_on_a_page_exists(page):
     assert set(shown) <= set(known)
 
 
-@every("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_of_a_page_leads_somewhere(page):
-    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
-        if target.startswith("http"):
-            continue
-        path, _, anchor = target.partition("#")
-        found = page.parent / path if path else page
-        assert found.exists(), target
-        if anchor:
-            titles = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE)
-            anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-            assert anchor in anchors, target
-
-
 def test_every_make_target_the_readme_shows_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"(?:^|`)make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)):
@@ -103,13 +88,3 @@ def test_readme_and_docs_are_short_enough_to_be_read():
         if page.parent.parent.name == "benchmarks":
             assert n <= 900, page
         assert page.name not in ("performance.md", "reliability.md") or n <= 700, page
-
-
-def test_the_study_in_the_readme_is_a_valid_study(tmp_path):
-    block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert block is not None
-    path = tmp_path / "my-study.toml"
-    path.write_text(block[1], encoding="utf-8")
-    study = load_study(path)
-    assert [spec.name for spec in study.models] == ["small"]
-    assert not study.models[0].free

@@ -22,6 +22,7 @@ name = "alpha"
 provider = "simulated"
 """
 OPENAI = BASE + '[[models]]\nname = "beta"\nprovider = "openai"\nmodel = "m"\n'
+LOCAL = BASE + '[[models]]\nname = "mine"\nprovider = "transformers"\n'
 
 
 def write(folder: Path, text: str) -> Path:
@@ -58,6 +59,12 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert load_study(path).home.path == tmp_path / "kept"
+
+
+@every("place", ["models/one", "/models/one"])
+def test_the_folder_of_a_model_is_beside_the_study_file_unless_absolute(tmp_path, place):
+    study = load_study(write(tmp_path, f'{LOCAL}model = "{place}"'))
+    assert study.model("mine").model == str(tmp_path / place)
 
 
 @every(
@@ -99,6 +106,9 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
         (OPENAI + 'base_url = "http://[::1"', ['"beta"', "base_url"]),
         (OPENAI + 'base_url = "http://host:99999"', ['"beta"', "base_url"]),
         (OPENAI + 'base_url = "http://ho st/v1"', ['"beta"', "base_url"]),
+        (LOCAL, ["model is missing", "give the folder"]),
+        *((LOCAL + f'model = "x"\n{key} = {value}', [f"models[1].{key}"])
+          for key, value in (("device", '"tpu"'), ("dtype", '"int4"'), ("batch_size", "0"))),
     ],
 )  # fmt: skip
 def test_a_mistake_names_the_key_the_value_and_what_is_allowed(tmp_path, text, expected):

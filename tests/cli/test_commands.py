@@ -57,16 +57,6 @@ def test_a_board_that_was_damaged_is_built_again(metacog, finished):
     assert metacog("board", "--study", finished).out == before
 
 
-def test_the_plan_tells_calls_tokens_dollars_and_that_the_budget_may_stop_it(metacog, study):
-    text = study.read_text().replace('home = "home"', 'home = "home"\nbudget_usd = 0.002')
-    priced = 'name = "sim"\nprovider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
-    study.write_text(text.replace('name = "sim"\nprovider = "simulated"', priced))
-    out = metacog("plan", study).out
-    assert "sim" in out and " 10 " in out
-    assert "The budget could stop it before everything is asked" in out
-    assert "Budget $0.0020" in out
-
-
 def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(metacog, finished, monkeypatch):
     query = "select count(*) as n from leaderboard where measure = 'accuracy'"
     assert json.loads(metacog("sql", query, "--study", finished, "--format", "json").out) == [{"n": 1}]

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.errors import ProviderError, StoreError
+from metacog_pipeline.errors import ProviderError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import Pending, backends, queue, records
@@ -188,23 +187,6 @@ def test_a_submission_that_may_have_been_taken_is_looked_for_and_any_other_is_fo
     assert (asker.budget.free() == NANO) is not taken
 
 
-def test_a_submission_that_is_not_in_the_list_goes_into_a_new_batch(tmp_path, monkeypatch):
-    monkeypatch.setattr(queue, "SETTLING_S", 0.0)
-    calls: list[str] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        calls.append(f"{request.method} {request.url.path}")
-        if request.method == "GET":
-            return httpx.Response(200, json={"data": [], "has_more": False})
-        return httpx.Response(500 if len(calls) == 1 else 200, json={"id": "x", "status": "in_progress"})
-
-    asker = Asker(Home(tmp_path), answer)
-    asker.ask()
-    assert records.batches(asker.home) == [] and asker.budget.free() == NANO
-    asker.ask()
-    assert asker.record.state == "submitted" and calls.count("POST /v1/batches") == 1
-
-
 def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_path):
     asked: list[str] = []
 
@@ -255,13 +237,6 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
     assert asker.record.cost_usd == pytest.approx(6 * (20 * 1.0 + 1 * 2.0) * 0.5 / 1e6)
 
 
-def test_a_reply_longer_than_can_be_kept_is_looked_at_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(backends, "MAX_JSON_BYTES", 100)
-    asker = Asker(Home(tmp_path), lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
-    asker.ask()
-    assert asker.record.state == "submitting"
-
-
 def test_results_cut_on_the_way_are_no_results(tmp_path):
     whole = openai_batch("")
 
@@ -284,11 +259,3 @@ def test_a_batch_holds_no_more_requests_or_bytes_than_are_held_in_memory(name, m
     asker.ask()
     assert [each.record.n for each in records.batches(asker.home)] == [2, 2, 2]
     assert seen.count("POST /v1/batches") == 3
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_home_that_cannot_be_written_sends_nothing(tmp_path):
-    asker = Asker(Home(tmp_path), lambda request: pytest.fail("nothing may be sent"))
-    (tmp_path / "batches").mkdir(mode=0o500)
-    with pytest.raises(StoreError):
-        asker.ask()

@@ -16,9 +16,6 @@ from metacog_pipeline.transcripts.lines import (
 )
 from metacog_pipeline.transcripts.schema import (
     ARROW_SCHEMA,
-    SCHEMA_VERSION,
-    NewerVersionError,
-    upgrade,
 )
 from tests.partitions import without_seal
 from tests.tables import every
@@ -83,15 +80,6 @@ def test_a_line_that_is_no_record_at_all_is_a_value_error(line):
 def test_decoding_is_total(line):
     with pytest.raises(ValueError):
         decode_line(line)
-
-
-@pytest.mark.parametrize(
-    ("version", "kind", "reason"),
-    [(SCHEMA_VERSION + 1, NewerVersionError, "newer version"), (0, ValueError, "schema"), ("1", ValueError, "schema")],
-)  # fmt: skip
-def test_a_row_of_a_newer_version_is_distinguished_from_a_broken_one(version, kind, reason):
-    with pytest.raises(kind, match=reason):
-        upgrade({"schema_version": version})
 
 
 token_text = st.text(st.characters(exclude_categories=["Cs"]))

@@ -4,11 +4,10 @@ import shutil
 
 import pytest
 
-from metacog_pipeline.errors import ProviderError, StudyError
+from metacog_pipeline.errors import ProviderError
 from metacog_pipeline.llm.local import generation as local_model
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
-from metacog_pipeline.study import load_study
 from tests.llm.local.conftest import answers, spec_of
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
@@ -91,34 +90,3 @@ def test_pickled_weights_are_never_read(folders, tmp_path):
 def test_a_device_that_is_not_there_is_one_line(folders):
     with pytest.raises(ProviderError, match="cannot be opened on cuda:3"):
         answers(spec_of(folders["llama"], device="cuda:3"), [request(0)])
-
-
-def study_file(tmp_path, row):
-    path = tmp_path / "study.toml"
-    path.write_text(
-        '[study]\nname = "local"\nruns = 1\nseed = 1\nhome = "home"\n'
-        '[benchmarks.metamedqa]\nenabled = true\ndataset = "sample"\nlimit = 3\n'
-        f'[[models]]\nname = "mine"\nprovider = "transformers"\n{row}\n'
-    )
-    return path
-
-
-def test_the_folder_is_beside_the_study_file_unless_absolute(tmp_path):
-    study = load_study(study_file(tmp_path, 'model = "models/one"'))
-    assert study.model("mine").model == str(tmp_path / "models" / "one")
-    study = load_study(study_file(tmp_path, 'model = "/models/one"'))
-    assert study.model("mine").model == "/models/one"
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("", "model is missing; give the folder"),
-        ('model = "x"\ndevice = "tpu"', "device"),
-        ('model = "x"\ndtype = "int4"', "dtype"),
-        ('model = "x"\nbatch_size = 0', "batch_size"),
-    ],
-)
-def test_mistakes_in_the_row_are_one_line(tmp_path, row, words):
-    with pytest.raises(StudyError, match=words):
-        load_study(study_file(tmp_path, row))
