@@ -10,6 +10,8 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.costs import fewest_tokens
+from metacog_pipeline.llm.types import ChatRequest, Completion, Sampling, Status, TokenLogprob
+from tests.provider.dialects import DIALECTS, Answer, Asked, Style
 
 Body = dict[str, Any]
 Provider = Literal["openai", "anthropic", "gemini"]
@@ -32,6 +34,14 @@ STOPS = {
     "anthropic": {"stop": "end_turn", "length": "max_tokens"},
     "gemini": {"stop": "STOP", "length": "MAX_TOKENS"},
 }
+ENDS = {
+    "openai": "finish_reason",
+    "anthropic": "stop_reason",
+    "gemini": "finishReason",
+}  # where a body says how it ended
+USAGE = {"openai": "usage", "anthropic": "usage", "gemini": "usageMetadata"}
+CHOICES = {"openai": "choices", "gemini": "candidates"}
+ASKED = Asked("x", ChatRequest((), Sampling(top_logprobs=0)), stream=True, usage=False)
 
 
 # ``plain`` and ``events`` write the same reply in one piece and as a stream, so that both readers are held
@@ -132,50 +142,61 @@ def replies(draw: st.DrawFn) -> Reply:
 whole_replies = replies().filter(lambda reply: reply.ending in WHOLE and reply.counting in TRUE)
 
 
+def _worded(reply: Reply, text: str, thought: str = "") -> Body:
+    """Return a whole body of the simulated provider, without a count."""
+    tokens = tuple(TokenLogprob(each, -0.5) for each in reply.text)
+    said = Completion(Status.OK, text, reasoning_text=thought or None, logprobs=tokens)
+    body = DIALECTS[reply.provider].worded(Answer("x", ASKED, said, 1, Style()))
+    del body[USAGE[reply.provider]]
+    return body
+
+
+def _own(reply: Reply) -> Body:
+    """Return the body of the reply alone, with how it ended."""
+    body = _worded(reply, reply.said, "".join(reply.thought))
+    ended = body[CHOICES[reply.provider]][0] if reply.provider in CHOICES else body
+    ended[ENDS[reply.provider]] = reply.finish
+    return body
+
+
 def plain(reply: Reply) -> Body:
     """Return the body of ``reply`` in one piece, as it is where nothing breaks on the way."""
-    said, thought, usage = reply.said, "".join(reply.thought), reply.usage()
-    if reply.counting == "provisional":
-        usage = None
-    if reply.provider == "openai":
-        message = {"role": "assistant", "content": said} | ({"reasoning_content": thought} if thought else {})
-        listed = {"content": [_token(each) for each in reply.text]}
-        own = {"index": 0, "message": message, "logprobs": listed, "finish_reason": reply.finish}
-        choices = reply.among(
-            [own], lambda index, text: [_choice(index, message={"role": "assistant", "content": text})]
-        )
-        return {**CHAT, "object": "chat.completion", "choices": choices} | ({"usage": usage} if usage else {})
-    if reply.provider == "anthropic":
-        blocks = [{"type": "thinking", "thinking": thought}] if thought else []
-        body = {**MESSAGE, "content": [*blocks, {"type": "text", "text": said}], "stop_reason": reply.finish}
-        return body | ({"usage": usage} if usage else {})
-    parts = [{"text": thought, "thought": True}] if thought else []
-    own = {"index": 0, "content": {"role": "model", "parts": [*parts, {"text": said}]}}
-    own |= {"finishReason": reply.finish} if reply.finish else {}
-    candidates = reply.among([own], lambda index, text: [_candidate(index, {"text": text}, "STOP")])
-    return {"candidates": candidates} | ({"usageMetadata": usage} if usage else {})
+    body, name = _own(reply), CHOICES.get(reply.provider, "")
+
+    def other(index: int, text: str) -> list[Body]:
+        return [_worded(reply, text)[name][0] | {"index": index}]
+
+    if name:
+        body[name] = reply.among(body[name], other)
+    usage = None if reply.counting == "provisional" else reply.usage()
+    return body if usage is None else body | {USAGE[reply.provider]: usage}
 
 
-CHAT = {"id": "r", "created": 1, "model": "x"}
-MESSAGE = {"id": "r", "type": "message", "role": "assistant", "model": "x", "stop_sequence": None}
-
-
-def _token(text: str) -> Body:
-    return {"token": text, "logprob": -0.5, "bytes": None, "top_logprobs": []}
-
-
-def _choice(index: int, finish: str | None = "stop", **fields: Any) -> Body:
-    return {"index": index, "finish_reason": finish, **fields}
-
-
-def _candidate(index: int, part: Body, finish: str | None = None) -> Body:
-    candidate = {"index": index, "content": {"role": "model", "parts": [part]}}
-    return candidate | ({"finishReason": finish} if finish else {})
+def _frames(reply: Reply, body: Body, index: int = 0) -> list[Body]:
+    """Return the events of a body, those of its choice numbered ``index``."""
+    framed = DIALECTS[reply.provider].frames(body, ASKED, len(reply.text))
+    listed: list[Body] = [event for _, event in framed if isinstance(event, dict)]
+    for event in listed if index else ():
+        event[CHOICES[reply.provider]][0]["index"] = index
+    return listed
 
 
 def events(reply: Reply) -> list[Body]:
     """Return the events of ``reply``, the last of which ends it."""
-    return {"openai": _chunks, "anthropic": _blocks, "gemini": _candidates}[reply.provider](reply)
+    own = _frames(reply, _own(reply))
+    if reply.provider == "anthropic":
+        # Every message starts with a count of its first token; a provisional one is all there is.
+        first = {"input_tokens": reply.sent, "output_tokens": 1}
+        begun = first if reply.counting == "provisional" else reply.usage(1)
+        told = [(own[0]["message"], begun)]
+        told += [(own[-2], reply.usage())] if reply.counting != "provisional" else []
+    else:
+        own = reply.among(own, lambda index, text: _frames(reply, _worded(reply, text), index))
+        told = list(zip(own, _counts(reply, len(own)), strict=True))
+    for place, count in told:
+        if count is not None:
+            place[USAGE[reply.provider]] = count
+    return own
 
 
 def _counts(reply: Reply, n: int) -> list[Any]:
@@ -196,64 +217,6 @@ def _counts(reply: Reply, n: int) -> list[Any]:
             return [None] * n
         case _:
             return [None] * (n - 1) + [last]
-
-
-def _chunks(reply: Reply) -> list[Body]:
-    def chunk(index: int, delta: Body, finish: str | None = None, **fields: Any) -> Body:
-        choice = _choice(index, finish, delta=delta, **fields)
-        return {**CHAT, "object": "chat.completion.chunk", "choices": [choice]}
-
-    own = [chunk(0, {"reasoning_content": each}) for each in reply.thought]
-    own += [chunk(0, {"content": each}, logprobs={"content": [_token(each)]}) for each in reply.text]
-    own.append(chunk(0, {}, reply.finish))
-    listed = reply.among(own, lambda index, text: [chunk(index, {"content": text}), chunk(index, {}, "stop")])
-    for event, count in zip(listed, _counts(reply, len(listed)), strict=True):
-        if count is not None:
-            event["usage"] = count
-    return listed
-
-
-SIGNED: dict[str, Body] = {"thinking": {"signature": ""}, "text": {}}
-
-
-def _blocks(reply: Reply) -> list[Body]:
-    begun = {**MESSAGE, "content": [], "stop_reason": None}
-    first = reply.usage(1)  # provisional: every stream starts with a count of its first token
-    listed: list[Body] = [{"type": "message_start", "message": begun | ({"usage": first} if first else {})}]
-    if reply.counting == "provisional":
-        listed[0]["message"]["usage"] = {"input_tokens": reply.sent, "output_tokens": 1}
-    blocks = [("thinking", reply.thought)] if reply.thought else []
-    for index, (name, pieces) in enumerate([*blocks, ("text", reply.text)]):
-        listed.append(
-            {
-                "type": "content_block_start",
-                "index": index,
-                "content_block": {"type": name, name: "", **SIGNED[name]},
-            }
-        )
-        listed += [
-            {"type": "content_block_delta", "index": index, "delta": {"type": f"{name}_delta", name: piece}}
-            for piece in pieces
-        ]
-        listed.append({"type": "content_block_stop", "index": index})
-    end: Body = {"type": "message_delta", "delta": {"stop_reason": reply.finish, "stop_sequence": None}}
-    if reply.counting != "provisional" and (usage := reply.usage()) is not None:
-        end["usage"] = usage
-    return [*listed, end, {"type": "message_stop"}]
-
-
-def _candidates(reply: Reply) -> list[Body]:
-    parts: list[Body] = [{"text": each, "thought": True} for each in reply.thought]
-    parts += [{"text": each} for each in reply.text]
-    own = [_candidate(0, part, reply.finish if part is parts[-1] else None) for part in parts]
-    listed = [
-        {"candidates": [each]}
-        for each in reply.among(own, lambda n, text: [_candidate(n, {"text": text}, "STOP")])
-    ]
-    for event, count in zip(listed, _counts(reply, len(listed)), strict=True):
-        if count is not None:
-            event["usageMetadata"] = count
-    return listed
 
 
 def error_event(reply: Reply, message: str) -> Body:
