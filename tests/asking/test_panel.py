@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -17,10 +17,10 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import read_partition
+from tests.asking.scripted import Reply, Scripted
 from tests.studies import write_study
 
 PRICE = 0.01
-Reply = Callable[[ChatRequest], Completion]
 
 
 class Court:
@@ -30,20 +30,12 @@ class Court:
         self.replies: dict[str, Reply] = {}
         self.asked: Counter[tuple[str, str]] = Counter()
 
-    def open_model(self, spec: ModelSpec, **_: object) -> CourtModel:
-        return CourtModel(self, spec)
+    def open_model(self, spec: ModelSpec, **_: object) -> Scripted:
+        def reply(request: ChatRequest) -> Completion:
+            self.asked[spec.name, request.messages[-1].content] += 1
+            return self.replies.get(spec.name, verdict(spec.name))(request)
 
-
-class CourtModel:
-    def __init__(self, court: Court, spec: ModelSpec) -> None:
-        self.court, self.spec = court, spec
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        self.court.asked[self.spec.name, request.messages[-1].content] += 1
-        return self.court.replies.get(self.spec.name, verdict(self.spec.name))(request)
-
-    async def close(self) -> None:
-        """Nothing to release."""
+        return Scripted(reply)
 
 
 def verdict(name: str) -> Reply:

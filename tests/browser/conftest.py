@@ -106,20 +106,11 @@ def _wait_until_up(url: str, ui: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _descendants(root: int) -> set[int]:
-    parents: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        parents[int(folder.name)] = int(fields[1])
-    found, waiting = set[int](), [root]
-    while waiting:
-        parent = waiting.pop()
-        children = {child for child, its_parent in parents.items() if its_parent == parent}
-        waiting += children - found
-        found |= children
-    return found
+    own: set[int] = set()
+    with contextlib.suppress(OSError):  # it may end meanwhile
+        for started in Path(f"/proc/{root}/task").glob("*/children"):
+            own.update(map(int, started.read_text().split()))
+    return own.union(*map(_descendants, own))
 
 
 def _left_after(processes: set[int], seconds: float) -> set[int]:

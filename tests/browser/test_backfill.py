@@ -15,7 +15,7 @@ from metacog_pipeline.leaderboard.read import run_query
 from tests.browser.conftest import METACOG, opened, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    pass
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 pytestmark = [pytest.mark.browser, pytest.mark.proof]
@@ -66,12 +66,6 @@ def page(browser_path, study):
         yield page
 
 
-def shown(page: Page, name: str) -> None:
-    """Keep a picture where the one who runs this wants them."""
-    if folder := os.environ.get("METACOG_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"{name}.png")
-
-
 def coverage(study: Path, model: str) -> object:
     """Return how much of the questions a model has answered, as the board says; None where it is not there."""
     found = run_query(
@@ -97,14 +91,12 @@ def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_
     wait_for("the board names the new models", lambda: coverage(study, "keyless") == 0, 180)
     page.reload()
     page.get_by_role("button", name="Materialize").first.click()
-    shown(page, "dialog")
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Select a partition or create one").first.click()
     for model in ("newcomer", "keyless"):
         page.get_by_text(model, exact=True).filter(visible=True).last.click()
     page.keyboard.press("Escape")
     dialog.get_by_role("button", name="All").last.click()
-    shown(page, "chosen")
     dialog.get_by_role("button", name="Launch").last.click()
     page.get_by_text("Created backfill").first.wait_for()
     seconds = float(os.environ.get("METACOG_PROOF_S", ON_THE_BOARD_S))
@@ -119,4 +111,3 @@ def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("keyless|1", exact=True).click()
     dialog.get_by_text(KEY).first.wait_for()
-    shown(page, "partition")

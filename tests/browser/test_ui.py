@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,8 +73,6 @@ def test_a_person_sees_what_the_last_run_of_an_asset_found(page):
     page.goto("/assets/leaderboard")
     visible(page, "main.estimates").first.wait_for()
     visible(page, "verdict (simulated respondents)").first.wait_for()
-    if folder := os.environ.get("METACOG_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / "leaderboard.png")
 
 
 def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study):
@@ -93,8 +89,6 @@ def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study
     visible(page, "View").last.click()
     page.wait_for_url("**/runs/*")
     visible(page, "Success").first.wait_for(timeout=RUN_S * 1000)
-    if folder := os.environ.get("METACOG_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / "run.png")
     manifest = study.parent / "home/transcripts/benchmark=metamedqa/model=waiting/run=1/partition.json"
     state = json.loads(manifest.read_text(encoding="utf-8"))
     assert (state["state"], state["n_answered"]) == ("complete", 6)

@@ -96,23 +96,6 @@ def test_a_confidence_of_7_is_kept_and_cannot_be_read(taken, study):
     assert "of 1 answers that were read 1 cannot be read" in result.out
 
 
-@pytest.mark.parametrize(
-    ("pair", "parts"),
-    [
-        ("item_id=nope", ["nope", "item_id", "choice"]),
-        ("colour=choice", ["colour", "item_id"]),
-        ("item_id", ["field=column"]),
-    ],
-)
-def test_a_mapping_that_does_not_fit(taken, study, pair, parts):
-    rows = answers(study, "item_id,choice\nsample-0001,A\n")
-    taken(rows, "--map", pair).refused_in_one_line(*parts)
-
-
-def test_an_import_file_that_is_empty(taken, study):
-    taken(answers(study, "")).refused_in_one_line("answers.csv")
-
-
 def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_read(taken, study):
     texts = [
         "thinking " * 1_200_000 + "\nAnswer: B\nConfidence: 4",

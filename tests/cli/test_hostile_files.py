@@ -79,7 +79,7 @@ def test_a_table_with_a_lying_footer_is_refused_or_read_as_it_is(metacog, study)
     pq.write_table(pa.Table.from_pylist([{**ROW, "response": "Answer: A\nConfidence: 4"}] * 3), file)
     whole, draw = file.read_bytes(), random.Random(8)
     footer = int.from_bytes(whole[-8:-4], "little")
-    for _ in range(60):
+    for _ in range(25):
         place = len(whole) - 8 - draw.randrange(footer + 4)
         lying = whole[:place] + bytes([draw.randrange(256)]) + whole[place + 1 :]
         file.write_bytes(lying)
@@ -120,19 +120,16 @@ def test_long_texts_are_read_in_pieces_and_come_back_whole(tmp_path):
     assert [row for piece in pieces for row in piece.to_pylist()] == table.to_pylist()
 
 
-def test_a_study_file_of_a_hundred_megabytes_is_not_read(metacog, study):
-    with study.open("ab") as file:
-        file.truncate(100 * 2**20)
-    metacog("plan", study).refused_in_one_line("study.toml", f"larger than {MOST_TOML} bytes")
-
-
-def test_words_that_are_too_large_or_too_deep_are_refused(metacog, study):
-    words = study.with_name("words.toml")
-    study.write_text(study.read_text().replace("limit = 10", 'limit = 10\nwording = "words.toml"'))
+def test_a_study_file_or_words_that_are_too_large_or_too_deep_are_refused(metacog, study):
+    words, text = study.with_name("words.toml"), study.read_text()
+    study.write_text(text.replace("limit = 10", 'limit = 10\nwording = "words.toml"'))
     words.write_text("a = " + "[" * 100_000)
     metacog("plan", study).refused_in_one_line("words.toml", "nested too deeply")
     words.write_bytes(b"#" * (MOST_TOML + 1))
     metacog("plan", study).refused_in_one_line("words.toml", "larger than")
+    with study.open("ab") as file:
+        file.truncate(100 * 2**20)
+    metacog("plan", study).refused_in_one_line("study.toml", f"larger than {MOST_TOML} bytes")
 
 
 def test_control_characters_of_a_study_file_never_reach_the_terminal(metacog, study):

