@@ -86,14 +86,18 @@ def test_what_may_cost_money_is_never_run_by_a_sensor_that_is_on():
     assert not any(nodes.get(key).automation_condition for key in keys)
 
 
-def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench, simulated):
+def test_partitions_have_two_dimensions_runs_follow_the_study_and_assets_have_its_owners(bench, simulated):
     bench.write(simulated("first"), runs=3)
+    bench.path.write_text(bench.path.read_text().replace("[study]", '[study]\nowners = ["team:own"]'))
     printed = bench.python(
-        "import json; from metacog_assets.partitions import MODEL_RUNS\n"
+        "import json; from metacog_assets.definitions import defs\n"
+        "from metacog_assets.partitions import MODEL_RUNS\n"
         "dims = {d.name: d.partitions_def for d in MODEL_RUNS.partitions_defs}\n"
-        "print(json.dumps([sorted(dims), dims['run'].get_partition_keys()]))"
+        "graph = defs.resolve_asset_graph()\n"
+        "owners = {each for key in graph.get_all_asset_keys() for each in graph.get(key).owners}\n"
+        "print(json.dumps([sorted(dims), dims['run'].get_partition_keys(), *owners]))"
     )
-    assert printed == [["model", "run"], ["1", "2", "3"]]
+    assert printed == [["model", "run"], ["1", "2", "3"], "team:own"]
 
 
 def test_only_the_public_interface_of_dagster_is_imported():

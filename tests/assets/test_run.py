@@ -7,6 +7,7 @@ from typing import Any
 from dagster import AssetKey, DagsterEventType
 
 from metacog_assets import stages
+from metacog_assets.partitions import ranges
 from metacog_assets.run import Command
 from metacog_assets.study_file import current_study
 from metacog_pipeline import registry
@@ -91,6 +92,8 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_are_on_th
     assert "locked" in locked and "METACOG_TEST_NO_SUCH_KEY" in locked
     assert "nowhere" in nowhere and "no connection to 127.0.0.1" in nowhere
     assert "Traceback" not in err
+    answered = bench.instance.get_materialized_partitions(AssetKey(["metamedqa", "transcripts"]))
+    assert answered == {"good|1", "well|1"}, "what was answered beside a failure is materialised"
     assert board_of(bench) == {"locked": 0.0, "nowhere": 0.0, "good": 1.0, "well": 1.0}
     states = dict(bench.sql("select model, state from progress"))
     assert states == {"locked": "failed", "nowhere": "failed", "good": "complete", "well": "complete"}
@@ -130,7 +133,7 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(bench, simulat
     assert board_of(bench) == {"first": 1.0}
 
 
-def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_published(
+def test_parts_that_fail_leave_their_own_rows_empty_and_the_rest_is_published(
     bench, simulated, monkeypatch, capfd
 ):
     def broken(*arguments: Any) -> Any:
@@ -139,12 +142,14 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     found = registry.load("metamedqa")
     first, *others = found.contrasts
     monkeypatch.setattr(found, "contrasts", (replace(first, compute=broken), *others))
+    monkeypatch.setattr(found, "published", replace(found.published, claims=broken))
     bench.write(simulated("first"), simulated("second"))
     assert bench.launch() == 7
     assert bench.runs() == [BUILD, both(), BOARDS]
     err = capfd.readouterr().err
-    [named] = [line for line in err.splitlines() if line.startswith("metacog: ")]
-    assert "metamedqa_comparisons" in named and "the test is broken" in named
+    named = sorted(line for line in err.splitlines() if line.startswith("metacog: "))
+    assert len(named) == 2 and all("the test is broken" in line for line in named)
+    assert "metamedqa_comparisons" in named[0] and "metamedqa_published" in named[1]
     assert "Traceback" not in err
     assert board_of(bench) == {"first": 1.0, "second": 1.0}
     status = f"select distinct status from comparisons where family = '{first.family}'"
@@ -236,3 +241,14 @@ def test_many_failed_calls_warn_though_every_item_has_an_answer(bench, simulated
         and each.dagster_event.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
     ]
     assert {each.check_name: each.passed for each in checks}["answered"] is False
+
+
+def test_ranges_hold_exactly_the_partitions_that_are_asked_for():
+    def found(*keys: tuple[str, int]) -> list[set[tuple[str, int]]]:
+        return [own for _, own in ranges(set(keys), ["a", "b", "c", "d"])]
+
+    assert found(("d", 1), ("a", 1), ("b", 1)) == [{("a", 1), ("b", 1)}, {("d", 1)}]
+    assert found(("a", 1), ("a", 3)) == [{("a", 1)}, {("a", 3)}]
+    assert found(("a", 1), ("a", 2), ("b", 2)) == [{("a", 1)}, {("a", 2), ("b", 2)}]
+    [(tags, _)] = ranges({("b", 1), ("c", 1)}, ["a", "b", "c", "d"])
+    assert [str(key) for key in tags.values()] == ["b|1", "c|1"]
