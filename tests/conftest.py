@@ -22,13 +22,14 @@ from hypothesis import HealthCheck, settings
 from metacog_pipeline.asking.types import Answer, Ask
 from metacog_pipeline.cli import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from tests.cli.conftest import metacog
 from tests.draws import few_draws
 from tests.folders import in_memory
 from tests.forked import FEW_DRAWS, Loaded
 from tests.partitions import folder
 from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
-__all__ = ["folder", "postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
+__all__ = ["folder", "metacog", "postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 

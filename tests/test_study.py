@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
@@ -276,29 +276,6 @@ def test_a_home_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.preparing.probe_writing", refuse)
     with pytest.raises(StudyError, match=r"Read-only file system.*choose a folder"):
         loaded.prepare()
-
-
-def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path):
-    loaded = load_study(write(tmp_path, BASE))
-    loaded.prepare()
-    home = loaded.home
-    loaded.prepare()
-    for name in ("sources", "items", "transcripts", "responses", "scored", "estimates", "dagster"):
-        assert (home / name).is_dir()
-    settings_file = (home.dagster / "dagster.yaml").read_text()
-    for setting in ("run_monitoring", "free_slots_after_run_end_seconds", "run_retries", "enabled: false"):
-        assert setting in settings_file
-
-
-@settings(max_examples=150, deadline=None)
-@given(text=st.text(max_size=200))
-def test_any_text_is_either_a_study_or_a_one_line_refusal(tmp_path_factory, text):
-    path = tmp_path_factory.mktemp("study") / "study.toml"
-    path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    try:
-        load_study(path)
-    except MetacogError as error:
-        assert "\n" not in str(error)
 
 
 @settings(max_examples=150, deadline=None)

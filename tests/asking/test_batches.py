@@ -150,31 +150,6 @@ def test_what_a_batch_did_not_answer_is_asked_again(fault, world):
     assert max(world.ids.values()) == 2
 
 
-def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(world, monkeypatch):
-    partition = world.partition()
-    world.plan(script=["line_errors", None])
-    with monkeypatch.context() as crash:
-        delivered: list[str] = []
-        whole = queue.BatchModel._deliver
-
-        def dies_the_second_time(model: Any, batch: Any, found: Any) -> None:
-            delivered.append(batch.record.mark)
-            if len(delivered) == 2:
-                raise KeyboardInterrupt
-            whole(model, batch, found)
-
-        crash.setattr(queue.BatchModel, "_deliver", dies_the_second_time)
-        with pytest.raises(KeyboardInterrupt):
-            world.ask(partition, TASKS)
-    submitted = len(world.taken)
-    states = Counter(record["state"] for record in read_records(world))
-    assert submitted == 2 and states["collected"] == 1, "the answers of the second are kept nowhere else"
-    assert world.ask(partition, TASKS).complete and table(partition) == expected()
-    assert max(world.ids.values()) == 2 and len(world.taken) == submitted + 1, (
-        "only the second steps went out"
-    )
-
-
 def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(world, tmp_path):
     said: Counter[str] = Counter()
 
@@ -278,16 +253,6 @@ def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world):
     assert figures.reserved == 0 and figures.leaked == 0
     kept = [*kept_records(now.folder)]
     assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept))
-
-
-@pytest.mark.parametrize("fault", ["half_missing", "line_errors"])
-def test_what_a_batch_did_not_answer_is_asked_online_where_that_is_the_lane_now(fault, openai_world):
-    world = openai_world
-    world.plan(delay_s=0.6, script=[fault])
-    assert world.ask(world.partition(), TASKS, once=True).waiting == 1
-    world.plan(delay_s=0.0)
-    now = world.partition(lane="online")
-    assert world.ask(now, TASKS).complete and table(now) == expected() and len(world.taken) == 1
 
 
 def calls_online(world: World) -> int:

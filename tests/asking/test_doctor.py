@@ -1,6 +1,5 @@
 """Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -142,19 +141,6 @@ def test_a_check_that_breaks_hides_no_other_and_shows_no_key(tmp_path, asked, ra
     assert KEY[3:12] not in "".join(each.line for each in found)
 
 
-def test_models_are_asked_at_the_same_time(tmp_path, asked):
-    everybody = asyncio.Barrier(3)
-
-    async def probe(study: Study, spec: ModelSpec) -> Capabilities:
-        async with asyncio.timeout(10):
-            await everybody.wait()  # passes only once all three are here
-        return CHAT
-
-    asked(probe)
-    found = look(study_of(tmp_path, model("a") + model("b") + model("c")))
-    assert exit_code(found) == 0
-
-
 def learnt(study: Study, known: Capabilities) -> None:
     capabilities.save(study.home, study.models[0].name, request_digest(study.models[0]), known)
 
@@ -249,7 +235,6 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 SIMULATED = '[[models]]\nname = "m"\nprovider = "simulated"\n'
-#: What stands in the table of a benchmark → the words and the exit code of the one line about it.
 #: What is in the table of a benchmark → the words and the exit code of the one line about it.
 UNREADABLE = "nothere.toml cannot be read", 2
 BROKEN = {

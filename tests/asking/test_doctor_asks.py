@@ -117,9 +117,3 @@ def test_an_option_that_is_refused_takes_one_more_call_and_is_known(tmp_path, se
     study = study_of(tmp_path, server.url, {"m": {}})
     assert "does not take temperature" in shown(examine(study), "m")
     assert received(server) == 2
-
-
-def test_a_model_whose_row_asks_otherwise_is_asked_again(tmp_path, server):
-    examine(study_of(tmp_path, server.url, {"m": {}}))
-    examine(study_of(tmp_path, server.url, {"m": {"effort": "low"}}))
-    assert received(server) == 2

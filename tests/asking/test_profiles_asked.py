@@ -1,6 +1,7 @@
 """Every provider's rules, met at the README's settings: asked in a few calls, or one line that says what to change."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,24 +19,9 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask as answer
 from tests.simulated_server import ServerThread
+from tests.studies import metamedqa, write_study
 
 ITEMS = 12
-STUDY = f"""
-[study]
-name = "t"
-home = "home"
-[[models]]
-name = "m"
-provider = "{{provider}}"
-model = "{{model}}"
-base_url = "{{url}}"
-api_key_env = "KEY_OF_A_TEST"
-timeout_s = 20.0
-{{more}}
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = {ITEMS}
-"""
 KEY = "sk-test-0123456789abcdef"
 PROVIDERS = {"anthropic": "anthropic", "anthropic-budget": "anthropic", "gemini": "gemini"}
 PROFILES = (
@@ -60,11 +46,16 @@ class Served:
     def calls(self) -> int:
         return int(str(self.server.stats["received"]))
 
-    def ask(self, more: str = "", model: str = "x") -> tuple[Partition, SessionResult]:
-        path = self.folder / "study.toml"
-        provider, root = PROVIDERS.get(self.profile, "openai"), "" if self.profile in PROVIDERS else "/v1"
-        text = STUDY.format(provider=provider, url=self.server.url + root, model=model, more=more)
-        path.write_text(text, encoding="utf-8")
+    def ask(self, model: str = "x", **more: Any) -> tuple[Partition, SessionResult]:
+        row = {
+            "name": "m",
+            "provider": PROVIDERS.get(self.profile, "openai"),
+            "model": model,
+            "timeout_s": 20.0,
+        }
+        root = self.server.url + ("" if self.profile in PROVIDERS else "/v1")
+        row |= {"base_url": root, "api_key_env": "KEY_OF_A_TEST", **more}
+        path = write_study(self.folder, row, benchmarks=metamedqa(limit=ITEMS))
         study = load_study(path)
         study.prepare()
         benchmark = MetaMedQA.of(study)
@@ -94,29 +85,28 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("profile", "more", "model", "key", "says"),
+    ("profile", "changed", "key", "says"),
     [
-        ("openai", "", "x", "", ("KEY_OF_A_TEST", "is set but empty")),
-        ("openai", "", "x", "sk-another-0123456789", ("HTTP 401", "api_key_env")),
-        ("gemini", "", "x", "AIza-another-0123456789", ("HTTP 400", "api_key_env")),
-        ("openai", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
-        ("proxy", "", "nobody-knows-it", KEY, ("HTTP 400", "check model")),
-        ("openai", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),
-        ("anthropic-budget", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),
+        ("openai", {"temperature": 0.5}, "", ("KEY_OF_A_TEST", "is set but empty")),
+        ("openai", {"temperature": 0.5}, "sk-another-0123456789", ("HTTP 401", "api_key_env")),
+        ("gemini", {"temperature": 0.5}, "AIza-another-0123456789", ("HTTP 400", "api_key_env")),
+        ("openai", {"model": "nobody-knows-it"}, KEY, ("HTTP 404", "check model")),
+        ("proxy", {"model": "nobody-knows-it"}, KEY, ("HTTP 400", "check model")),
+        ("openai", {"effort": "high"}, KEY, ('effort = "high"', "model m")),
+        ("anthropic-budget", {"effort": "high"}, KEY, ('effort = "high"', "model m")),
     ],
 )
 def test_a_row_that_cannot_be_asked_is_one_line_and_nothing_kept_is_lost(
-    tmp_path, monkeypatch, profile, more, model, key, says
+    tmp_path, monkeypatch, profile, changed, key, says
 ):
     served = Served(tmp_path, profile, key=KEY)
     with served.server:
         outcome = served.ask()[1]
         assert outcome.complete
         monkeypatch.setenv("KEY_OF_A_TEST", key)
-        changed = model != "x" or more  # a wrong key alone asks nothing that is answered
         before = served.calls
         try:
-            outcome = served.ask(more if changed else "temperature = 0.5", model)[1]
+            outcome = served.ask(**changed)[1]
             line, code = outcome.stopped, outcome.exit_code
         except MetacogError as error:
             line, code = str(error), error.exit_code

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote
 
 import duckdb
@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.cli import main
+from metacog_pipeline.llm.types import ChatRequest, Completion, Sampling, Status, TokenLogprob
+from tests.provider.dialects import DIALECTS, Answer, Asked, Style
 
 KEYS = {
     "openai": "sk-cAnArY/9f3b71d2c04e+5a66",
@@ -80,25 +82,15 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 
 def _answer(dialect: str, key: str, text: str) -> str:
-    token = [{"token": key, "logprob": -0.1, "top_logprobs": [{"token": key, "logprob": -0.1}]}]
-    stop = key if len(text) % 2 else "stop"
-    body: dict[str, Any] = {
-        "openai": {
-            "model": key,
-            "choices": [{"message": {"content": text}, "finish_reason": stop, "logprobs": {"content": token}}],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 9},
-        },
-        "anthropic": {
-            "type": "message", "model": key, "content": [{"type": "text", "text": text}], "stop_reason": key,
-            "usage": {"input_tokens": 9, "output_tokens": 9},
-        },
-        "gemini": {
-            "modelVersion": key,
-            "candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}],
-            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9},
-        },
-    }[dialect]  # fmt: skip
-    return json.dumps(body)
+    tokens = (TokenLogprob(key, -0.1, ((key, -0.1),)),)
+    said = Completion(Status.OK, text, logprobs=tokens)
+    asked = Asked(key, ChatRequest((), Sampling(top_logprobs=1)))
+    body = DIALECTS[dialect].worded(Answer(key, asked, said, 1, Style()))
+    return (
+        json.dumps(body)
+        .replace('"end_turn"', f'"{key}"')
+        .replace('"stop"', f'"{key if len(text) % 2 else "stop"}"')
+    )
 
 
 @pytest.fixture

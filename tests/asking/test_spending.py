@@ -12,7 +12,7 @@ from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_manifest
 from tests.asking_in_process import ask
-from tests.provider import Fault, FaultPlan
+from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
 from tests.studies import metamedqa, write_study
 
@@ -65,16 +65,3 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
     assert third.complete, "a change to the model's row forgets the bill"
     assert len(tasks.tasks(benchmark, asked.spec)) == third.answered
     assert (asked.study.home.capabilities / "m.json").exists()
-
-
-def test_what_streamed_before_a_break_is_kept_as_failed_and_asked_again_by_the_next_session(tmp_path):
-    with ServerThread(lambda m, r: ANSWER, FaultPlan(script=(None, *(Fault.ENDS_EARLY,) * 24))) as server:
-        session(tmp_path, server.url)
-        _, asked = partition(tmp_path, server.url)
-        broken = [record for record in kept_records(asked.folder) if record.status == "failed"]
-        server.provider.use(FaultPlan())
-        again = session(tmp_path, server.url)
-    assert broken
-    assert all(ANSWER.startswith(record.text) and record.attempts_billed == 2 for record in broken)
-    assert any(record.text for record in broken)
-    assert again.complete

@@ -179,13 +179,6 @@ def killed(host: Host, *records: Record) -> None:
     store.close()
 
 
-def test_the_same_home_goes_on_at_once_after_a_kill(hosts, make):
-    a, b = hosts
-    killed(a, make(0))
-    assert a.held() == 1
-    assert b.held() == 1
-
-
 def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts, make):
     a, b = hosts
     killed(a, make(0))
@@ -241,15 +234,10 @@ def test_a_damaged_object_is_named(hosts, make, monkeypatch, what):
     with pytest.raises(StoreError, match="is damaged") as error, PartitionStore(b.folder):
         pass
     assert key in str(error.value) and a.store.address in str(error.value)
-
-
-def test_a_missing_piece_is_named(hosts, make, monkeypatch):
-    a, b = hosts
-    killed(a, make(0), make(1), make(2))
-    a.store.delete([f"{PREFIX}/journal-000001.000002.jsonl"])
-    later(monkeypatch)
-    with pytest.raises(StoreError, match=r"journal-000001.000002.jsonl: is missing"):
-        b.held()
+    if ".00000" in key:
+        a.store.delete([key.replace("000002.jsonl", "000001.jsonl")])
+        with pytest.raises(StoreError, match=r"journal-000001.000001.jsonl: is missing"):
+            b.held()
 
 
 def test_a_damaged_object_concerns_its_partition_only(hosts, make):
