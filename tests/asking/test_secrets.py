@@ -166,6 +166,7 @@ def leaks(places: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_resamples")
 def test_a_key_that_is_echoed_everywhere_is_found_nowhere(tmp_path, study_of, capfd):
     study = study_of({provider: provider for provider in KEYS}, "max_concurrency = 2\n")
     out, err = said(capfd, "run", str(study))

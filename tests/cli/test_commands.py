@@ -48,7 +48,7 @@ def test_a_second_run_asks_nothing_and_says_so(metacog, finished):
     assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
 
 
-def test_a_board_that_was_damaged_is_built_again(metacog, finished):
+def test_a_board_that_was_damaged_is_built_again(metacog, finished, few_resamples):
     before, board = metacog("board", "--study", finished).out, load_study(finished).home.leaderboard
     content = bytearray(board.read_bytes())
     content[len(content) // 2] ^= 0xFF

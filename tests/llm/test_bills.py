@@ -24,7 +24,7 @@ SHOWS_ALL = Capabilities(reasons=False)
 counts = st.none() | st.integers(0, 300) | st.just(10**9)
 
 
-@given(sent=counts, got=counts, text=st.text(max_size=400), thought=st.none() | st.text(max_size=400))
+@given(sent=counts, got=counts, text=st.text(max_size=100), thought=st.none() | st.text(max_size=100))
 @settings(max_examples=100, deadline=None)
 def test_a_charge_lies_between_the_fewest_tokens_received_and_the_most_asked_for(sent, got, text, thought):
     for known in (SHOWS_ALL, Capabilities()):
