@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from pydantic_core import from_json
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange.question import LETTERS
-from metacog_pipeline.interchange.question_rows import ungrouped
+from metacog_pipeline.interchange.question_rows import CONTEXT, solved
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
+from metacog_pipeline.llm.wire import values
 
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
-_OPTION_LINE = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$")
-_LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
-_ANSWER_LINE = re.compile(r"^\W*(?:answer|a)\b", re.IGNORECASE)
+_PASSAGE = 40  # characters from which a field of an item is a passage, where the prompt shows it
+#: Names of fields that are what is asked, and of those that never are.
+_STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
+_KEYS = {"answer", "target", "gold", "solution", "explanation", "label", "id", "answerkey"}
+_OPTION = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$", re.MULTILINE)
+_LABEL = re.compile(r"\A\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
+_ANSWER_LINE = re.compile(r"\A\W*(?:answer|a)[*\s]{0,9}[:：].*", re.IGNORECASE)
 _VERDICTS = {"C": True, "I": False, "N": False, 1: True, 0: False}
 OK = Completion(Status.OK)  # a reply that is not known yet, or never will be
 
@@ -36,12 +41,10 @@ class Sample:
     task: str
     model: str  # "" where the file does not say
     said: Completion = OK
-    # columns of a `question_of`; None where the file does not hold it
-    question: Mapping[str, Any] | None = None
+    question: Mapping[str, Any] | None = None  # its columns; None where the file does not hold it
     run: int = 1  # which repeat
     right: bool | None = None  # the log's verdict
-    # temperature, seed and what else the log reports
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # temperature, seed
     why: str | None = None  # it is not kept
     same: bool = False  # because another row has the same answer
     unscored: str | None = None  # why it is kept and not scored
@@ -58,52 +61,63 @@ def runs(first: Sample, replies: Any, lacks: str = "has no reply") -> Iterator[S
     """Yield a sample for each reply to one prompt, as runs; the log's verdict is of a single reply."""
     texts = [each for each in (replies if isinstance(replies, list) else [replies]) if isinstance(each, str)]
     if not texts:
-        yield replace(first, why=lacks)
-    for run, text in enumerate(texts, start=1):
+        yield replace(first, right=None, why=lacks)
+    for run, text in enumerate(texts, start=(first.run - 1) * len(texts) + 1):
         right = first.right if len(texts) == 1 else None
         yield replace(first, said=replace(first.said, text=text), run=run, right=right)
 
 
-def weighed(likely: Sequence[float]) -> Completion:
-    """Return the likeliest letter as a reply, with the chances that the log-likelihoods of the options come to."""
+def weighed(likely: Sequence[float]) -> Completion | None:
+    """Return the likeliest letter as a reply, with the chances of options by their log-likelihoods; None without any."""
     top = max(likely)
     total = top + math.log(sum(math.exp(each - top) for each in likely))
-    # an option of no chance (minus infinity) has no log-probability
-    logs = tuple((x, each - total) for x, each in zip(LETTERS, likely, strict=False) if math.isfinite(each))
-    letter, most = max(logs, key=lambda pair: pair[1])
-    return Completion(Status.OK, letter, logprobs=(TokenLogprob(letter, most, logs),))
-
-
-def parsed(data: bytes, where: str) -> Any:
-    """Return JSON of any depth a log has; StudyError for what is none, or is nested too deeply."""
-    try:
-        return from_json(data, cache_strings="keys")
-    except ValueError as error:
-        why = one_line(str(error), 120)
-        raise StudyError(f"{where}: not readable as JSON ({why}); nothing was kept") from None
+    shares = zip(LETTERS, (each - total for each in likely), strict=False)
+    # minus infinity is no chance
+    logs = tuple((letter, share) for letter, share in shares if math.isfinite(share))
+    letter, most = max(logs, key=lambda pair: pair[1], default=("", 0.0))
+    return Completion(Status.OK, letter, logprobs=(TokenLogprob(letter, most, logs),)) if logs else None
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
 def question_cells(
-    text: Any, options: Any, answers: Any, *, read: bool = True, context: str = "", place: int | None = None
+    text: Any, options: Any, answers: Any, *, read: bool = True, context: str = ""
 ) -> dict[str, Any] | None:
-    """Return the columns of a question, of which the option at ``place`` is right, or one of ``answers``.
+    """Return the columns of a question, of which one of ``answers`` is right; a choice has one.
 
     ``read`` says that a reader can decide what is right; else the log does.
     """
     if not isinstance(text, str) or not text.strip():
         return None
     texts = [*map(str, options)] if isinstance(options, list | tuple) else []  # a log may have anything there
-    answers = answers if isinstance(answers, list) else [answers]
-    answers = answers if place is None else [lettered(LETTERS[place], texts)]
-    asked = {"question": without_options(text, texts), **({"context": context} if context.strip() else {})}
-    if 1 < len(texts) <= len(LETTERS) and len(answers) == 1 and read:
-        return {**asked, "options": texts, "answer": answers[0], "kind": "choice"}
-    given = [each for each in answers if each is not None and str(each).strip()]
+    stem, shown = with_options(text) if len(texts) > 1 else ("", [])
+    # a template put the list of options at its end, another puts none; an instruction below it is part of what was asked
+    if stem and shown == [each.strip() for each in texts] and text.rstrip().endswith(shown[-1]):
+        text = stem
+    asked = {"question": text, **({"context": context} if context.strip() else {})}
+    every = answers if isinstance(answers, list) else [answers]
+    given = [solved(each) for each in every if each is not None and str(each).strip()]
+    if 1 < len(texts) <= len(LETTERS) and len(given) == 1 and read:
+        return {**asked, "options": texts, "answer": given[0], "kind": "choice"}
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not texts:
-        return {**asked, "answers": [*map(ungrouped, short)]}
+        return {**asked, "answers": short}
     return {**asked, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
+
+
+def keyed(
+    text: str, options: Sequence[str], keys: Sequence[Any], *, read: bool = True, context: str = ""
+) -> dict[str, Any] | None:
+    """Return the columns of a question: a choice where the key is one of its options, also of those that its text lists."""
+    stem, known = (text, options) if options else with_options(text)
+    places = [place for each in keys if (place := place_of(each, known)) is not None]
+    if not places or len(places) < len(keys):
+        return question_cells(text, None, [*keys], read=read, context=context)
+    right = sorted({*places})
+    if len(right) == 1 < len(known) <= len(LETTERS):
+        return question_cells(stem, known, lettered(LETTERS[right[0]], known), context=context)
+    # all of several are forms of one answer; else the log has to know what is right
+    read = read and len(right) == len(known)
+    return question_cells(stem, None, [known[each].strip() for each in right], read=read, context=context)
 
 
 def lettered(letter: Any, options: Sequence[Any]) -> Any:
@@ -112,57 +126,70 @@ def lettered(letter: Any, options: Sequence[Any]) -> Any:
     return f"({letter})" if of_another else letter
 
 
-def asked_with_options(prompt: Any) -> tuple[str, list[str]] | None:
-    """Return stem and options of a prompt that lists them by letter, of several examples the last; None of any other.
+def place_of(key: Any, options: Sequence[str]) -> int | None:
+    """Return the place of a right answer among options, which is given by place, text or letter."""
+    if isinstance(key, int):
+        return key if 0 <= key < len(options) else None
+    text, plain = str(key).strip(), [each.strip().casefold() for each in options]
+    if plain.count(text.casefold()) == 1:
+        return plain.index(text.casefold())
+    letter = text.strip("(). ")
+    return LETTERS.index(letter) if len(letter) == 1 and letter in LETTERS[: len(options)] else None
 
-    >>> asked_with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
+
+def with_options(prompt: str) -> tuple[str, list[str]]:
+    """Return stem and options of a prompt that lists them by letter, of several examples the last; else it has none.
+
+    >>> with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
     ('Which?', ['red', 'blue'])
     """
-    lines = str(prompt or "").split("\n")
-    blocks: list[tuple[int, list[str]]] = []  # the first line of each list, and its texts
-    for place, found in enumerate(map(_OPTION_LINE.match, lines)):
-        if found is None:
-            continue
-        start, texts = blocks[-1] if blocks else (place, [])
-        if found[1] == "A":
-            blocks.append((place, [found[2].strip()]))
-        elif blocks and place == start + len(texts) and found[1] == LETTERS[len(texts) : len(texts) + 1]:
-            texts.append(found[2].strip())
-    blocks = [each for each in blocks if len(each[1]) > 1]
-    if not blocks:
-        return None
-    start = blocks[-2][0] + len(blocks[-2][1]) if len(blocks) > 1 else 0
-    stem = lines[start : blocks[-1][0]]
-    while stem and (not stem[0].strip() or (start and _ANSWER_LINE.match(stem[0]))):
-        stem = stem[1:]
-    return _LABEL.sub("", "\n".join(stem), count=1).strip(), blocks[-1][1]
+    lists: list[list[re.Match[str]]] = []
+    for each in _OPTION.finditer(prompt):
+        if each[1] == "A":
+            lists.append([each])
+        elif lists and LETTERS.find(each[1]) == len(lists[-1]) and each.start() == lists[-1][-1].end() + 1:
+            lists[-1].append(each)
+    lists = [each for each in lists if len(each) > 1]
+    if not lists:
+        return prompt, []
+    start = lists[-2][-1].end() if len(lists) > 1 else 0
+    stem = _ANSWER_LINE.sub("", prompt[start : lists[-1][0].start()])
+    return _LABEL.sub("", stem).strip(), [each[2].strip() for each in lists[-1]]
 
 
-def without_options(text: str, options: Sequence[str]) -> str:
-    """Return a question without the list of its options at its end: a template put it there, another puts none."""
-    found = asked_with_options(text) if len(options) > 1 else None
-    if found is None or not found[0] or found[1] != [each.strip() for each in options]:
-        return text
-    lines, n = text.rstrip().split("\n"), len(options)
-    # only a list at the very end: an instruction below it is part of what was asked
-    return "\n".join(lines[:-n]).strip() if all(map(_OPTION_LINE.match, lines[-n:])) else text
-
-
-def last_asked(prompt: Any) -> str | None:
+def last_asked(prompt: Any) -> str:
     """Return what a prompt asks: a text, or the last turn of the user in a list of messages, also one written as text."""
     if isinstance(prompt, str) and prompt.lstrip().startswith('[{"'):
-        try:
+        with suppress(ValueError):
             prompt = from_json(prompt)
-        except ValueError:
-            return str(prompt)
     if isinstance(prompt, str):
         return prompt
     turns = [each for each in objects(prompt) if each.get("role") in ("user", "system", "HUMAN")]
-    said = [each.get("content", each.get("prompt")) for each in turns]
-    return next((each for each in reversed(said) if isinstance(each, str)), None)
+    said = (each.get("content", each.get("prompt")) for each in reversed(turns))
+    return next((each for each in said if isinstance(each, str)), "")
+
+
+def asked_in(prompt: str, fields: Mapping[str, Any], options: Sequence[str] = ()) -> tuple[str, str]:
+    """Return question and passage as fields of an item have them, since the prompts around them differ by model."""
+    texts = {str(name).casefold(): each.strip() for name, each in fields.items() if isinstance(each, str)}
+    asked = {name: each for name, each in texts.items() if each and name not in _KEYS}
+    shown = {name: each for name, each in asked.items() if each in prompt and each not in options}
+    free = [each for name, each in shown.items() if name not in CONTEXT]
+    stem = next((asked[name] for name in _STEMS if name in asked), None) or max(free, key=len, default=prompt)
+    long = (each for name, each in shown.items() if name in CONTEXT or len(each) >= _PASSAGE)
+    return stem, "\n\n".join(dict.fromkeys(each for each in long if each not in stem))
 
 
 # --- values of a log, which may have anything anywhere ----------------------------------------------------------------
+def parsed(data: bytes, where: object) -> Any:
+    """Return JSON of any depth a log has; StudyError for what is none, or is nested too deeply."""
+    try:
+        return from_json(data, cache_strings="keys")
+    except ValueError as error:
+        why = one_line(str(error), 120)
+        raise StudyError(f"{where}: not readable as JSON ({why}); nothing was kept") from None
+
+
 def at(value: Any, *path: str) -> Any:
     """Return what a path of names leads to; None where there is nothing."""
     for name in path:
@@ -185,36 +212,12 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [each for each in listed(value) if isinstance(each, dict)]
 
 
-def whole(value: Any) -> int | None:
-    """Return a count."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
-
-
-def amount(value: Any) -> float | None:
-    """Return an amount of 0 or more."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
-    return float(value) if good else None
-
-
 def usage(value: Any, *names: str) -> Usage:
     """Return the counts of tokens that have these names."""
-    return Usage(*(whole(at(value, name)) for name in names))
+    return Usage(*(values.count_at(value, name) for name in names))
 
 
-def verdict(value: Any) -> bool | None:
-    """Return what a score says: right, wrong, or neither."""
-    return _VERDICTS.get(value) if isinstance(value, str | bool | int | float) else None
-
-
-def scored(scores: Mapping[str, Any], names: Sequence[str]) -> bool | None:
-    """Return what the first of the scores with these names says."""
-    return verdict(next((scores[name] for name in names if name in scores), None))
-
-
-def moment(text: Any) -> datetime | None:
-    """Return a date in UTC."""
-    try:
-        found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+def scored(scores: Mapping[str, Any], names: Iterable[str]) -> bool | None:
+    """Return what the first of the scores with these names says that says right or wrong."""
+    plain = (each for name in names if isinstance(each := scores.get(name), str | int | float))
+    return next((_VERDICTS[each] for each in plain if each in _VERDICTS), None)

@@ -68,13 +68,11 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_p
     assert run_query(study.home, "select distinct source from transcripts").rows == (("imported",),)
 
 
-def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
+def test_epochs_are_runs(take):
     done = take(SMALL)
     assert done.study.study.runs == 2 and (done.kept, done.rejected) == (16, ())
     first = next(each for each in kept(done, "small", 1) if each.item_id == "general/g0")
     assert (first.model_id, first.input_tokens, first.output_tokens) == ("mockllm/small", 90, 9)
-    told = json.loads(first.request_json)
-    assert (told["temperature"], told["seed"]) == (0.7, 5) and first.started_at.year == 2026
     assert first.text == "ANSWER: A\nConfidence: 38%" and len(kept(done, "small", 2)) == 8
 
 
@@ -185,17 +183,13 @@ def test_a_log_that_is_cut_off_is_refused(take, tmp_path, cut):
     assert not (tmp_path / "study.toml").exists()
 
 
-def test_of_a_run_that_did_not_finish_is_taken_what_is_trusted_and_what_lacks_is_named(take, tmp_path):
+def test_of_a_run_that_did_not_finish_is_taken_what_is_trusted(take, tmp_path):
     entries = entries_of(SMALL)
     header = entries.pop("header.json")
     refused(take, tmp_path, written(tmp_path / "started.eval", entries), "did not finish")
-    header["status"] = "cancelled"
-    header["results"]["total_samples"] = 17
-    path = written(tmp_path / "cancelled.eval", {**entries, "header.json": header})
+    path = written(tmp_path / "cancelled.eval", {**entries, "header.json": {**header, "status": "cancelled"}})
     refused(take, tmp_path, path, "status cancelled.*--trust status")
-    done = take(path, trust=("status",))
-    lacking = ("some", "not kept", "1 of the 17 samples of its run are not in the log")
-    assert (done.kept, done.rejected) == (16, (lacking,))
+    assert take(path, trust=("status",)).kept == 16
 
 
 @pytest.mark.parametrize(("field", "packing"), [("CRC", "zstd"), ("file_size", "deflate")])

@@ -57,21 +57,11 @@ def test_likelihoods_that_are_no_numbers_are_no_reply(tmp_path, likely):
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------
-def test_an_answer_of_the_responses_api_is_read_as_one_of_chat(tmp_path):
-    said = {"type": "message", "content": [{"type": "output_text", "text": "Answer: B"}]}
-    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
-    body = {"object": "response", "status": "completed", "model": "m", "output": [thought, said],
-            "usage": {"input_tokens": 9, "output_tokens": 4}}  # fmt: skip
-    late = {**body, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    call = {**body, "output": [{"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}]}
-    answers = [
-        {"custom_id": f"q{n}", "response": {"status_code": 200, "body": row}, "error": None}
-        for n, row in enumerate((body, late, call))
-    ]
-    whole, cut, called = samples(lines(tmp_path / "batch.jsonl", *answers))
-    assert (whole.said.text, whole.said.reasoning_text, whole.said.status.value) == ("Answer: B", "Hm.", "ok")
-    assert (whole.said.usage.input_tokens, whole.said.usage.output_tokens) == (9, 4)
-    assert cut.said.status.value == "truncated" and called.unscored == "calls a tool"
+def test_a_body_of_the_responses_api_is_not_kept_and_says_so(tmp_path):
+    body = {"object": "response", "status": "completed", "model": "m", "output": []}
+    row = {"custom_id": "q", "response": {"status_code": 200, "body": body}, "error": None}
+    (only,) = samples(lines(tmp_path / "batch.jsonl", row))
+    assert only.why == "is a body of the Responses API; batches of chat completions are read"
 
 
 # --- inspect_ai -------------------------------------------------------------------------------------------------------

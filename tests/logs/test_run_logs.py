@@ -6,58 +6,43 @@ from collections import Counter
 from tests.logs.conftest import lines, samples
 
 
-def state(number, reply, *, right=1, trial=0, **more):
+def state(number, *replies, trial=0, **more):
     """Return a request of HELM about a question with two options, of which the second is right."""
-    texts = ["Lyon", "Paris"]
+    named = {"A": "Lyon", "B": "Paris"}
+    references = [
+        {"output": {"text": each}, "tags": ["correct"] * (each == "Paris")} for each in named.values()
+    ]
+    asked = {
+        "input": {"text": f"Question {number}: capital of France?"},
+        "id": f"id{number}",
+        "references": references,
+    }
     return {
-        "instance": {
-            "input": {"text": f"Question {number}: capital of France?"}, "split": "test", "id": f"id{number}",
-            "references": [{"output": {"text": each}, "tags": ["correct"] if place == right else []}
-                           for place, each in enumerate(texts)],
-        },
-        "train_trial_index": trial, "output_mapping": dict(zip("AB", texts, strict=True)), "num_train_instances": 5,
-        "request": {"model": "openai/gpt-4o-2024-05-13", "prompt": "…", "temperature": 0.0},
-        "result": {
-            "success": True, "request_datetime": 1_717_000_000,
-            "completions": [{"text": each, "logprob": 0, "finish_reason": {"reason": "stop"},
-                             "tokens": [{"text": each, "logprob": 0}]}
-                            for each in (reply if isinstance(reply, list) else [reply])],
-        },
-        **more,
+        "instance": asked, "train_trial_index": trial, "output_mapping": named,
+        "result": {"success": True, "completions": [{"text": each} for each in replies]}, **more,
     }  # fmt: skip
 
 
 def run_of_helm(tmp_path, *states, scores=()):
-    folder = tmp_path / "mmlu:subject=geography,method=multiple_choice_joint,model=openai_gpt-4o-2024-05-13"
+    folder = tmp_path / "mmlu:subject=geography,method=joint,model=openai_gpt-4o-2024-05-13"
     folder.mkdir()
-    about = {"method": "multiple_choice_joint", "model": "openai/gpt-4o-2024-05-13", "temperature": 0.0}
-    path = folder / "scenario_state.json"
+    path, about = folder / "scenario_state.json", {"model": "openai/gpt-4o-2024-05-13"}
     path.write_text(json.dumps({"adapter_spec": about, "request_states": states}))
-    if scores:
-        (folder / "per_instance_stats.json").write_text(json.dumps(scores))
+    (folder / "per_instance_stats.json").write_text(json.dumps(scores))
     return path
-
-
-def test_a_run_of_helm_is_a_board_of_its_choices_scored_by_their_letters(tmp_path, take):
-    path = run_of_helm(tmp_path, state(1, " B"), state(2, "A"), state(3, "The answer is B."), state(4, ""))
-    done, (first, *_) = take(path), samples(path)
-    assert (first.task, first.model) == (
-        "mmlu:subject=geography,method=multiple_choice_joint", "openai/gpt-4o-2024-05-13",
-    )  # fmt: skip
-    assert first.said.started_at.year == 2024
-    assert not first.said.logprobs  # zeros that stand for none
-    assert (first.question["options"], first.question["answer"]) == (["Lyon", "Paris"], "B")
-    assert done.kept == 4
-    assert [model.name for model in done.study.models] == ["gpt-4o-2024-05-13"]
 
 
 def test_trials_and_several_replies_of_helm_are_runs_and_what_is_no_reply_is_counted(tmp_path):
     found = samples(run_of_helm(
-        tmp_path, state(1, ["A", "B"]), state(1, ["B", "B"], trial=1),
+        tmp_path, state(1, "A", "B"), state(1, "B", "B", trial=1),
         state(2, "x", reference_index=0), state(3, "x", result={"success": False, "error": "Too many requests"}),
         {**(changed := state(4, "B")), "instance": {**changed["instance"], "perturbation": {"name": "typos"}}},
         state(5, "B", result={"success": True, "completions": 7}), {"instance": 3, "result": []}, "no object",
     ))  # fmt: skip
+    assert {(each.task, each.model) for each in found} == {
+        ("mmlu:subject=geography,method=joint", "openai/gpt-4o-2024-05-13")
+    }
+    assert (found[0].question["options"], found[0].question["answer"]) == (["Lyon", "Paris"], "B")
     assert [(each.run, each.said.text) for each in found[:4]] == [(1, "A"), (2, "B"), (3, "B"), (4, "B")]
     assert [each.why for each in found[4:]] == [
         "is the likelihood of one option, no reply", "was not answered: Too many requests",
@@ -67,13 +52,12 @@ def test_trials_and_several_replies_of_helm_are_runs_and_what_is_no_reply_is_cou
 
 
 def events(*rows, name="capitals.s1.simple-v0", model="gpt-3.5-turbo"):
-    head = {"spec": {"completion_fns": [model], "eval_name": name, "run_config": {"seed": 7}, "run_id": "r"}}
+    head = {"spec": {"completion_fns": [model], "eval_name": name}}
     return "".join(json.dumps(each) + "\n" for each in (head, {"final_report": {"accuracy": 0.5}}, *rows))
 
 
 def event(kind, number, **data):
-    place = {"sample_id": f"capitals.s1.{number}", "created_at": "2026-04-17 22:10:13.127375+00:00"}
-    return {**place, "type": kind, "data": data}
+    return {"sample_id": f"capitals.s1.{number}", "type": kind, "data": data}
 
 
 def test_a_log_of_openai_evals_is_scored_as_its_matches_say(tmp_path, take):
@@ -94,9 +78,8 @@ def test_a_log_of_openai_evals_is_scored_as_its_matches_say(tmp_path, take):
         ("1", "Rome", True, 1), ("2", "Lyon", False, 1), ("3", "Because.", True, 1), ("4", "a", None, 1),
         ("4", "b", None, 2), ("5", "", None, 1),
     ]  # fmt: skip
-    assert (found[0].task, found[0].model, found[0].question["question"], found[0].settings) == (
-        "capitals.s1.simple-v0", "gpt-3.5-turbo", "Capital of Italy?", {"seed": 7},
-    )  # fmt: skip
+    asked = (found[0].task, found[0].model, found[0].question["question"])
+    assert asked == ("capitals.s1.simple-v0", "gpt-3.5-turbo", "Capital of Italy?")
     assert found[-1].why == "was not answered: slow down"
     done = take(path)
     assert done.kept == 5
@@ -111,7 +94,7 @@ def result(test, output, *, passed, provider="openai:gpt-4o", value="Paris", **m
         "promptIdx": 0, "testIdx": test, "provider": {"id": provider, "label": ""}, "vars": {"n": test},
         "prompt": {"raw": json.dumps(asked), "label": "Question {{n}}"}, "success": passed, "score": float(passed),
         "response": {"output": output, "tokenUsage": {"total": 12, "prompt": 9, "completion": 3}},
-        "testCase": {"assert": [{"type": "icontains", "value": value}]}, "latencyMs": 540, "cost": 0.0001, **more,
+        "testCase": {"assert": [{"type": "icontains", "value": value}]}, **more,
     }  # fmt: skip
 
 
@@ -124,7 +107,7 @@ RESULTS = [
 
 def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, take):
     path = tmp_path / "out.json"
-    path.write_text(json.dumps({"results": {"results": RESULTS}, "config": {"description": "capitals"}}))
+    path.write_text(json.dumps({"results": {"results": RESULTS}}))
     found = samples(path)
     assert [(each.model, each.said.text, each.right, each.run) for each in found] == [
         ("openai:gpt-4o", "Paris.", True, 1), ("anthropic:haiku", "Lyon", False, 1),
@@ -132,9 +115,8 @@ def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, 
         ("openai:gpt-4o", "Lyon", False, 2), ("openai:gpt-4o", "hm", None, 1),
     ]  # fmt: skip
     assert found[3].why == "was not answered: API error: 429"
-    assert (found[0].task, found[0].question["question"]) == ("capitals", "Question 0: capital of France?")
-    said = found[0].said
-    assert (said.cost_usd, said.usage.input_tokens, said.latency_s) == (0.0001, 9, 0.54)
+    assert (found[0].task, found[0].question["question"]) == ("out", "Question 0: capital of France?")
+    assert found[0].said.usage.input_tokens == 9
     done = take(path)
     assert done.kept == 5
     assert sorted(model.name for model in done.study.models) == ["anthropic-haiku", "openai-gpt-4o"]
@@ -154,18 +136,9 @@ def test_models_whose_prompts_differ_answer_the_same_question_of_promptfoo(tmp_p
     assert asked == {f"Capital of country {n}?" for n in range(3)}
     done = take(path)
     assert (done.kept, done.study.study.runs, len(done.study.models)) == (6, 1, 2)
-    both = lines(tmp_path / "both.jsonl", *({**row, "provider": "a"} for row in rows))
-    # prompts of one model are compared
-    assert len({each.question["question"] for each in samples(both)}) == 6
-
-
-def test_log_probabilities_of_helm_with_alternatives_are_kept(tmp_path):
-    asked = state(1, " B")
-    tops = {" B": -0.1, " A": -2.4}
-    asked["result"]["completions"][0]["tokens"] = [{"text": " B", "logprob": -0.1, "top_logprobs": tops}]
-    (first,) = samples(run_of_helm(tmp_path, asked))
-    (only,) = first.said.logprobs
-    assert (only.token, only.logprob, only.top) == (" B", -0.1, ((" B", -0.1), (" A", -2.4)))
+    # of one model too, two prompts of one question are its runs
+    both = take(lines(tmp_path / "both.jsonl", *({**row, "provider": "c"} for row in rows)))
+    assert (both.kept, both.study.study.runs) == (6, 2)
 
 
 def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):
@@ -174,7 +147,6 @@ def test_free_answers_of_helm_are_right_as_its_scores_say(tmp_path, take):
     long["instance"]["references"] = [{"output": {"text": "Q.E.D. " * 40}, "tags": ["correct"]}]
     score = {"instance_id": "id3", "train_trial_index": 0, "stats": [
         {"name": {"name": "exact_match", "perturbation": {"name": "typos"}}, "mean": 0.0},
-        {"name": {"name": "num_prompt_tokens"}, "mean": 100},
         {"name": {"name": "exact_match", "split": "test"}, "mean": 1.0},
     ]}  # fmt: skip
     path = run_of_helm(tmp_path, *free, long, scores=[score, {"instance_id": 3, "stats": 4}, 5])

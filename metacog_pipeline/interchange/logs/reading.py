@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,11 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import answer_files
-from metacog_pipeline.interchange.logs import inspect_log, lm_eval, programs
+from metacog_pipeline.interchange.logs import batches, inspect_log, lm_eval, programs
 from metacog_pipeline.interchange.record import Sample, at, listed, mapping, objects, parsed
 
-_LIGHTEVAL = (
-    {"doc", "model_response"},
-    {"full_prompt", "predictions", "choices"},
-)  # columns of its two generations
+#: Columns of the two generations of lighteval.
+_LIGHTEVAL = {"doc", "model_response"}, {"full_prompt", "predictions", "choices"}
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
@@ -31,77 +29,56 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
     if path.suffix.lower() == ".eval":
         return inspect_log.read_eval(path, trust)
     try:
-        kind = answer_files.kind_of(path) if path.is_file() else ""
+        kind = answer_files.kind_of(path)
         names = {*pq.read_schema(path).names} if kind == ".parquet" else set()
-        if any(each <= names for each in _LIGHTEVAL):
-            return programs.lighteval(path, (row.cells for row in answer_files.AnswerFile(path)))
+        content = answer_files.content(path) if kind in (".json", ".jsonl", ".ndjson") else b""
     except (StudyError, OSError, ValueError, pa.ArrowException):  # read as a table, which names what is wrong
         return None
-    if kind not in (".json", ".jsonl", ".ndjson"):
-        return None
-    content = answer_files.content(path)
-    if kind != ".json":
-        return _of_lines(path, content)
-    found = parsed(content, str(path)) if content.lstrip()[:1] == b"{" else None
-    return _of_object(path, found, trust) if isinstance(found, dict) else None
+    if any(each <= names for each in _LIGHTEVAL):
+        return programs.lighteval(path, _rows(path))
+    if kind == ".json":
+        found = parsed(content, path) if content.lstrip()[:1] == b"{" else None
+        return _of_object(path, found, trust) if isinstance(found, dict) else None
+    with suppress(ValueError, RecursionError):
+        first = json.loads(content.lstrip().partition(b"\n")[0])
+        return _of_rows(path, _rows(path), first) if isinstance(first, dict) else None
+    return None
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    for row in answer_files.AnswerFile(path):
+        if row.broken is not None:
+            what = f"line {row.number}: {row.broken}; cut off? nothing was kept; copy the file again"
+            raise StudyError(f"{path}: {what}")
+        yield row.cells
 
 
 def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Iterator[Sample] | None:
-    from metacog_pipeline.interchange.logs import batches  # knows batches as they are submitted, HTTP and all
-
     if isinstance(found.get("eval"), dict):
         return inspect_log.read(path, found, listed(found.get("samples")), trust)
     if isinstance(found.get("adapter_spec"), dict) and isinstance(found.get("request_states"), list):
         return programs.helm(path, found)
-    inner = found.get("results")
-    tests = objects(inner.get("results") if isinstance(inner, dict) else inner)
-    if tests and _is_promptfoo(tests[0]):
-        return programs.promptfoo(path, tests, found.get("config"))
+    rows = objects(at(found, "results", "results")) or objects(found.get("results"))
+    if rows and (made := _of_rows(path, iter(rows), rows[0])) is not None:
+        return made
     entries = found["details"] if isinstance(found.get("details"), dict) else found
-    numbered = {str(name): mapping(each) for name, each in entries.items() if str(name).isdecimal()}
-    first = next(iter(numbered.values()), {})
-    asks = isinstance(first.get("origin_prompt", first.get("prompt")), str | list)
-    if asks and len(numbered) >= len(entries) - 1:  # details have the name of their type beside them
-        return programs.opencompass(path, numbered)
-    if (rows := batches.inlined(found)) is not None:
-        return batches.read(path, iter(rows), rows[0])
-    if {"evaluation_id", "evaluation_results"} <= set(found):
-        one = "import the .jsonl of single results that belongs to it"
-        raise StudyError(f"{path}: holds scores of whole tasks only; {one}")
+    first = mapping(entries.get("0"))
+    if isinstance(first.get("origin_prompt", first.get("prompt")), str | list):
+        # details have the name of their type beside them
+        return programs.opencompass(path, {n: mapping(each) for n, each in entries.items() if n.isdecimal()})
     return None
 
 
-def _is_promptfoo(row: dict[str, Any]) -> bool:
-    return {"promptIdx", "provider", "vars"} <= {*row} and ("response" in row or "error" in row)
-
-
-def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
-    from metacog_pipeline.interchange.logs import batches
-
-    rows = _lines(path, content)
-    try:
-        first = next(rows)
-    except (StopIteration, StudyError):  # read as a table, which names what is wrong
-        return None
-    every = chain([first], rows)
+def _of_rows(
+    path: Path, rows: Iterator[Mapping[str, Any]], first: Mapping[str, Any]
+) -> Iterator[Sample] | None:
     if {"doc_id", "doc", "resps"} <= {*first}:
-        return lm_eval.read(path, every)
+        return lm_eval.read(path, rows)
     if {"evaluation_id", "sample_id", "evaluation"} <= {*first}:
-        return programs.every_eval(path, every)
+        return programs.every_eval(path, rows)
     if at(first, "spec", "eval_name") is not None:
-        return programs.oaieval(path, every)
-    return programs.promptfoo(path, every) if _is_promptfoo(first) else batches.read(path, every, first)
-
-
-def _lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            what = f"line {number} is no JSON object; cut off? nothing was kept; copy the file again"
-            raise StudyError(f"{path}: {what}")
-        yield row
+        return programs.oaieval(path, rows)
+    if {"promptIdx", "provider", "vars"} <= {*first} and {"response", "error"} & {*first}:
+        return programs.promptfoo(path, rows)
+    provider = batches.provider_of(first)
+    return None if provider is None else batches.read(path, rows, provider)
