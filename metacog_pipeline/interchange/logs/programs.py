@@ -169,7 +169,7 @@ def helm(path: Path, found: Mapping[str, Any]) -> Iterator[Sample]:
 
 def _asked(state: Mapping[str, Any], instance: Mapping[str, Any]) -> dict[str, Any] | None:
     # the first releases wrote texts alone, later ones objects
-    asked = at(instance, "input", "text") or instance.get("input")
+    asked = record.last_asked(at(instance, "input", "text") or instance.get("input"))
     right = [each for each in objects(instance.get("references")) if "correct" in listed(each.get("tags"))]
     texts = [str(at(each, "output", "text") or each.get("output") or "") for each in right]
     # options were shown only where HELM maps their letters to texts
