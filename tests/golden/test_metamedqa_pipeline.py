@@ -67,7 +67,6 @@ def study(few_resamples, tmp_path_factory, rows):
         files.read(benchmark, partition)
         files.score(benchmark, partition)
     files.pool(benchmark)
-    files.compare(benchmark)
     printed.write(benchmark)
     write_status(loaded)
     build(loaded.home)
