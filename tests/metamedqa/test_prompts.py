@@ -94,7 +94,6 @@ def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path, wording):
         (b"conditions = 3", "must be a table"),
         (b"[conditions]\nrole = 3", "conditions.role = 3 must be a text"),
         (b'[conditions]\n"a b" = "x"', "condition name 'a b'"),
-        (b'[conditions]\nrole-explicit-unknown = "x"\nrole-explit-unknown = "y"', "given twice"),
         (b"not toml", "cannot be read"),
         (b"id = '\xff'", "cannot be read"),
     ],

@@ -84,19 +84,18 @@ def _read(path: Path) -> dict[str, Any]:
     words = read_words(path)
     require_known(str(path), words, (*_TEXT_KEYS, "conditions"))
     texts = {key: require_text(f"{path}: {key}", words[key]) for key in _TEXT_KEYS if key in words}
-    table, named = words.get("conditions", {}), {}
+    table, named = words.get("conditions", {}), dict[str, str]()
     if not isinstance(table, dict):
         raise StudyError(f"{path}: conditions = {table!r} must be a table of system messages")
     for name, text in table.items():
-        canonical, wrong = ALIASES.get(name, name), ""
+        canonical = ALIASES.get(name, name)
         if not _CONDITION_NAME.fullmatch(canonical):
-            wrong = f"condition name {name!r} must match {_CONDITION_NAME.pattern}; rename it"
-        elif not isinstance(text, str):
-            wrong = f'conditions.{name} = {text!r} must be a text ("" for no system message)'
-        elif canonical in named:
-            wrong = f"condition {canonical!r} is given twice, once as an alias; keep one"
-        if wrong:
-            raise StudyError(f"{path}: {wrong}")
+            raise StudyError(
+                f"{path}: condition name {name!r} must match {_CONDITION_NAME.pattern}; rename it"
+            )
+        if not isinstance(text, str):
+            said = 'must be a text ("" for no system message)'
+            raise StudyError(f"{path}: conditions.{name} = {text!r} {said}")
         named[canonical] = text
     return {**texts, "conditions": named}
 

@@ -165,10 +165,8 @@ def table_4(home: Home) -> Markup:
 def bars(home: Home, measure: str, label: str) -> Markup:
     """Return a figure of one measure under no system message: models whose value the text states, and the study's own."""
     found = values(None).filter(place="text", measure=measure).select("model", "n", "value", "low", "high")
-    printed = [
-        (model, {label: pieces.point(*ends, times=100.0) or Point(0)})
-        for model, _, *ends in found.iter_rows()
-    ]
+    points = ((model, pieces.point(*ends, times=100.0)) for model, _, *ends in found.iter_rows())
+    printed = [(model, {label: point}) for model, point in points if point is not None]
     drawn = exhibits.forests(
         printed, exhibits.own(home, NAME, [measure], _UNDER_NONE), [Column(label, measure, measure, times=100.0)],
         x=label, n=pieces.counted(found["n"], "questions"), method="95 % intervals from the stated standard errors",
