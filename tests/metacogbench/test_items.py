@@ -22,7 +22,8 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
 from tests.tables import every
 
-#: SHA-256 over the ids and hashes of a tier's items: another digest means other items, asked anew by every study.
+#: SHA-256 over the ids and hashes of a tier's items: another digest means other items, asked anew by every study, and keys
+#: that have to be solved again by a second method. Commit f6765406 has one for each (`tests/metacogbench/test_keys.py`).
 FROZEN = {
     "1a": "2054c41c2b45a8d61890693016413ddc8145b83495fbc0750842cd325ad82028",
     "1b": "131137c06154cbd5c092926c2e6de6c1d416e63b0e09621e89ec9d0cb213f89a",
