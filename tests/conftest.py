@@ -187,7 +187,7 @@ golden/test_sdt_group.py cli/test_bad_input.py test_old_homes.py golden/test_sdt
 cli/test_show.py cli/test_medley_plan.py cli/test_batches.py cli/test_commands.py
 stats/test_power.py crash/test_crash.py
 crash/test_batch_crash.py browser/test_ui.py stats/metad/test_fit.py
-conformance/test_in_a_study.py asking/test_secrets.py golden/test_sdt_published.py
+conformance/test_in_a_study.py asking/test_secrets.py
 signaldetection/test_published.py assets/test_two_benchmarks.py
 assets/test_interrupt.py assets/test_automation.py selfknowledge/training/test_causal.py
 selfknowledge/training/test_run.py test_packaging.py

@@ -1,6 +1,5 @@
 """Responses made by hand, and the numbers the pipeline makes of them."""
 
-import os
 import re
 import tempfile
 from collections import Counter
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
@@ -22,7 +20,6 @@ from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.schemas import response_schema
 from metacog_pipeline.study import load_study
-from tests.signaldetection import refit
 
 RESPONSES = response_schema(SignalDetection)
 _FOLDER = tempfile.TemporaryDirectory(prefix="metacog-sdt-")
@@ -139,24 +136,3 @@ def construct(
     return Built(
         bench.items, dict(done.checks["both_labels"].facts), construction.items_path(Home(home), bench.name)
     )
-
-
-@dataclass(frozen=True)
-class RefitFrames:
-    """What the published counts give, as tables."""
-
-    sensitivity: pl.DataFrame
-    criteria: pl.DataFrame
-    contrasts: pl.DataFrame
-
-
-def published_posteriors(factory: pytest.TempPathFactory) -> Path:
-    """Where the posteriors of the published counts are kept: in one place for all processes of one run of the tests."""
-    own = factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "published-posteriors"
-
-
-def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:
-    found = refit.refit_tables(data, seed, posteriors)
-    rows = pl.DataFrame(found.claims, infer_schema_length=None)
-    return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.tests))
