@@ -60,12 +60,6 @@ def test_pairs_rest_on_what_both_were_scored_on():
     assert row["n"] == 20 and row["value"] == 0
 
 
-def test_simulated_observers_never_meet_models():
-    found = compare(scored("a", noise(0)), scored("s", noise(1), source="simulated"))
-    assert found.filter(family="models_paired").is_empty()
-    assert set(found["source"]) == {"measured", "simulated"}
-
-
 def without_the_first(model):
     left = pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status")
     return scored(model, noise(1)).with_columns(status=left, answered=pl.col("position") > 0)
@@ -153,29 +147,6 @@ def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
     assert rows["b"]["verdict"] == "not_significant" and rows["b"]["p_adjusted"] >= rows["b"]["p"]
     assert rows["c"]["value"] is None and "without values" in rows["c"]["status"]
     assert rows[None]["n"] == 3 and "2 against 1" in rows[None]["note"]
-
-
-def silent(model, n=5):
-    said = scored(model, [0.5] * n)
-    unread = said.with_columns(status=pl.lit("answer_unparsed"), answered=pl.lit(False), mms=None)
-    return unread.cast(dict(SCORED))
-
-
-@every(
-    "tables",
-    [[SCORED.to_frame()], [scored("a", [0.5])], [scored("a", noise(0))], [silent("a"), silent("b")],
-     [scored("a", noise(0)), silent("b")], [scored("a", noise(0)), scored("b", noise(0))],
-     [scored("a", noise(0), condition="adversarial")]],
-    ids=["nothing", "one instance", "one model", "all silent", "one silent", "two alike", "no normal"],
-)  # fmt: skip
-def test_poor_tables_have_a_status_and_no_number_that_is_none(tables):
-    whole = pl.concat(tables)
-    for by_run in (True, False):
-        found = estimated(whole, by_run=by_run, n_boot=50)
-        assert not found["estimate"].is_nan().any() and found["status"].null_count() == 0
-    rows = compared(whole, n_boot=50, related={"a": frozenset({"I000"})})
-    assert not any(rows[name].is_nan().any() for name in ("value", "low", "high", "p", "p_adjusted"))
-    assert rows["status"].null_count() == 0
 
 
 def test_mms_and_mas_are_compared_as_rankings_and_other_maps_with_the_notebooks():

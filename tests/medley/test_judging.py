@@ -43,7 +43,6 @@ FINAL = (
     "Initially I rated this low. Analyst A argues that the pressure of 3.5 bar fell first, which I had overlooked.",
     "Although Analyst B is right about the valve, I keep my view because 12 alarms came after it was replaced.",
 )
-CROWD = ("Most analysts agree, and so does the majority.", "The consensus is clear: most analysts say so.")
 
 
 def case(final=FINAL, condition="normal", number=1, first=("The valve failed.",), **changes):
@@ -295,15 +294,6 @@ def graded(one, *, held=False, step="judge", seed=1, **observer):
     messages, form = one.messages(again=step != "judge"), JsonObject("grades", "{}") if held else None
     request = ChatRequest(messages, Sampling(seed=seed), form, step)
     return SimulatedJudge(ObserverSpec(**observer))(request)
-
-
-def test_its_reply_is_whole_and_the_same_twice_and_it_answers_nothing_else():
-    base = graded(case())
-    assert base == graded(case()) == graded(case(), held=True)
-    assert None not in judging.parse_judgement(base).criteria.values()
-    others = [graded(case(), seed=2), graded(case(), step="judge_2"), graded(case(), accuracy=0.2)]
-    assert len({base, *others}) == 4
-    assert SimulatedJudge(ObserverSpec())(ChatRequest((Message("user", "Grade: 3"),), Sampling())) == ""
 
 
 def test_it_errs_as_often_as_it_should_and_by_one():

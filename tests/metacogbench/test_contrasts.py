@@ -60,12 +60,6 @@ def test_a_pair_rests_on_the_items_both_answered_and_says_what_is_lost():
     assert row["n"] == 7 and "left out" in row["note"]
 
 
-def test_simulated_models_never_meet_measured_ones():
-    frames = pl.concat([observed("a"), observed("b", source="simulated")])
-    found = compare(frames, seed=1, n_boot=50)
-    assert found.filter(family="models_paired", a="a", b="b").drop_nulls("value").is_empty()
-
-
 def test_formats_are_compared_by_one_rule_on_both_sides():
     frames = [
         observed(condition=name, tiers=tiers)

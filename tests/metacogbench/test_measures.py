@@ -6,8 +6,6 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.groups import (
@@ -25,8 +23,6 @@ from tests.metacogbench.conftest import observed
 from tests.metacogbench.helpers import ece, pool, score
 from tests.tables import every
 
-percents = st.lists(st.floats(0, 100), min_size=1, max_size=40)
-
 
 def value(table: pl.DataFrame, measure: str, column: str = "estimate") -> object:
     return table.filter(pl.col("measure") == measure)[column].item()
@@ -41,14 +37,6 @@ def tier_2(cells, tier="2a", runs=(1,)):
     }
     frames = [observed(run=run, tiers=(tier,), sizes={tier: len(kinds)}, changes=changes) for run in runs]
     return pl.concat(frames)
-
-
-@given(percents, st.data())
-@settings(max_examples=100)
-def test_an_error_is_never_below_the_gap_of_means(stated, data):
-    right = data.draw(st.lists(st.integers(0, 1), min_size=len(stated), max_size=len(stated)))
-    found = ece(np.array(stated), np.array(right, dtype=float))
-    assert abs(np.mean(right) - np.mean(stated) / 100) - 1e-9 <= found <= 1
 
 
 def test_chance_level_of_34_uniform_confidences():

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 import pytest
@@ -11,8 +10,8 @@ from metacog_pipeline.benchmarks.metacogbench.items import Item, items_of
 from metacog_pipeline.benchmarks.metacogbench.prompts import PARTNER, load_wording
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ObserverSpec
-from tests.metacogbench.conftest import ITEMS, copies, named
-from tests.metacogbench.helpers import pool, read, transcribed
+from tests.metacogbench.conftest import copies, named
+from tests.metacogbench.helpers import read, transcribed
 
 #: Of 160 trials a rate is held to four standard errors, 0.158 at most: a rate that is off by a quarter is missed with a
 #: chance below 1 %, and the rates 0 and 1 are held exactly.
@@ -47,33 +46,6 @@ def near(found: pl.Series, rate: float) -> bool:
 
 def wrongly(frame: pl.DataFrame, rate: float) -> str:
     return f"{mean(frame['passed'])} for {rate}; e.g. {frame['reply'].head(8).to_list()}"
-
-
-def measured(answered: Any, observer: ObserverSpec) -> dict[str, float]:
-    """Return d′ and criterion of both halves of tier 2, over eight runs of all its tasks."""
-    items = [item for item in items_of("metacog147") if item.options]
-    frames = [
-        answered(items, observer, seed=run).with_columns(run=pl.lit(run, pl.Int32)) for run in range(1, 9)
-    ]
-    found = pool(pl.concat(frames), seed=1, n_boot=20)
-    return {name: found.filter(measure=name)["estimate"].item() for name in ("d_2a", "c_2a", "d_2b", "c_2b")}
-
-
-@pytest.mark.parametrize(("tier", "bias"), [("2a", "caution"), ("2b", "sycophancy")])
-def test_more_bias_moves_the_criterion_and_more_insight_moves_d_prime(tier, bias, answered):
-    def at(**parameters: float) -> tuple[float, float]:
-        found = measured(
-            answered, ObserverSpec.model_validate({"metacognition": 0.4, "accuracy": 0.9, **parameters})
-        )
-        return found[f"d_{tier}"], found[f"c_{tier}"]
-
-    by_bias = [at(**{bias: share}) for share in (0.2, 0.5, 0.8)]
-    assert by_bias[0][1] > by_bias[1][1] + 0.4 > by_bias[2][1] + 0.8
-    assert max(d for d, _ in by_bias) - min(d for d, _ in by_bias) < 0.6
-    by_insight = [at(metacognition=share, **{bias: 0.5}) for share in (0.0, 0.3, 0.6)]
-    assert by_insight[0][0] + 0.5 < by_insight[1][0] < by_insight[2][0] - 0.5
-    assert max(c for _, c in by_insight) - min(c for _, c in by_insight) < 0.4
-    assert abs(by_insight[0][0]) < 0.5
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
@@ -114,34 +86,9 @@ def test_noticing_that_there_is_no_answer_comes_back(name, rate, answered):
     assert near(1 - found["slot_named"], rate)
 
 
-def test_refusing_and_slipping_observers_are_not_read(answered):
-    singles = [item for item in ITEMS if item.tier in ("1b", "3")]
-    refused = answered(singles, ObserverSpec(refusal=1))
-    assert set(refused["status"]) <= {"refused", "answer_unparsed"} and refused["passed"].sum() == 0
-    slipped = answered(singles, ObserverSpec(untidiness=1))
-    assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
-
-
 def test_questions_are_left_to_the_partner_where_it_is_better(answered):
     shipped = [item for item in items_of("metacog147") if item.tier == "1a" and item.answer is not None]
     observer = ObserverSpec(accuracy=0.5, difficulty_slope=0.3, confidence_bias=0.0)
     found = answered(shipped, observer, "delegate")
     handed = [stated(chance(item, observer), observer) < PARTNER for item in shipped]
     assert found["delegated"].to_list() == [int(each) for each in handed] and 0 < sum(handed) < len(handed)
-
-
-def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered):
-    shipped = [item for item in items_of("metacog147") if item.tier in ("1a", "1b")]
-    for accuracy, awareness, bias in ((1.0, 1.0, 0.0), (0.0, 0.0, 0.95)):
-        observer = ObserverSpec(
-            accuracy=accuracy, unknown_awareness=awareness, confidence_bias=bias, difficulty_slope=0
-        )
-        frames = [answered(shipped, observer, seed=seed) for seed in range(6)]
-        answerable = pl.concat(frames).filter(
-            ~pl.col("bet_rule").is_in(["unknowable", "insufficient", "band"])
-        )
-        # The chance of being right keeps a little away from 0 and 1, see `chance`.
-        expected = sum(chance(item, observer) for item in shipped) / len(shipped)
-        assert abs(mean(answerable["correct"]) - expected) < 0.05
-        hopeless = pl.concat(frames).filter(pl.col("bet_rule").is_in(["unknowable", "insufficient"]))
-        assert set(hopeless["passed"]) == {int(awareness)}

@@ -12,7 +12,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import queries
 from metacog_pipeline.report.confidence import reliability_line, roc_line
-from metacog_pipeline.report.figures import Point, lines
 from metacog_pipeline.report.page import build_report
 from tests.homes import rows
 from tests.report.conftest import KEY
@@ -57,12 +56,6 @@ def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use):
     assert [point[0] for point in line] == sorted(point[0] for point in line)
     assert all(0 <= x <= 1 and 0 <= point.value <= 1 for x, point in line)
     assert bool(line) == bool(use)
-
-
-def test_a_name_in_a_legend_stays_text():
-    ends = [(0.0, Point(0.0)), (1.0, Point(1.0))]
-    drawn = lines({"<script>x</script>": ends}, x="a", y="b", diagonal="c")
-    assert "<script" not in drawn and "&lt;script" in drawn
 
 
 def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home:

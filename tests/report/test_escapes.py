@@ -12,7 +12,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.escapes import escaped, script_data
-from metacog_pipeline.report.figures import MOST_LINES, Point, ladder
+from metacog_pipeline.report.figures import MOST_LINES, Point, heat_map, intervals, ladder, lines, plane
 from metacog_pipeline.report.page import build_report
 from tests.report.answers import answered
 from tests.report.conftest import compared, estimates, made_home, write
@@ -140,11 +140,17 @@ def test_the_name_of_a_study_and_an_address_stay_text(mark, tmp_path):
         path.write_text(pieces.page(template, name=value, script="x.js", **more), "utf-8")
         page = Page(path)
         assert page.holds(value.translate(SPACES)) and page.tags <= {*TAGS.split()}, template
-    drawn = ladder([(value, {value: Point(1.0, 0.5, 1.5)})], steps=[value], x=value, label=value)
-    whole = ElementTree.fromstring(drawn)
-    assert [*whole.itertext()].count(value.translate(SPACES)) >= 3 and whole.get(
-        "aria-label"
-    ) == value.translate(SPACES)
+    one, ends = Point(1.0, 0.5, 1.5), [(0.0, Point(0.0)), (1.0, Point(1.0))]
+    for drawn in (
+        lines({value: ends}, x=value, y=value, diagonal=value),
+        plane([(value, value, one, one)], x=value, y=value, axes_at_zero=True),
+        heat_map([(value, [0.0])], columns=[value], name=value),
+        intervals([(value, one)], x=value),
+        ladder([(value, {value: one})], steps=[value], x=value, label=value),
+    ):
+        whole = ElementTree.fromstring(drawn)
+        assert [*whole.itertext()].count(value.translate(SPACES)) >= 2, drawn
+    assert whole.get("aria-label") == value.translate(SPACES)
     body = pieces.figure(drawn, value, n="n = 1", method="none")
     assert body.count("<figure>") == body.count("</figure>") == 1 and (value not in body or mark == "`")
     link = pieces.linked(f"explore/index.html#{value}", value)

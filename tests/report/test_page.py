@@ -102,27 +102,6 @@ def test_what_is_pointed_at_is_there_once(make_home):
     assert pointed and pointed <= set(ids)
 
 
-HOSTILE = (
-    "<script>alert(1)</script>",
-    '" onmouseover="alert(1)',
-    "$\\frac{1}{0}$ & </svg><b>",
-    "\x1b[31m\x00\u202ename",
-    "名前" * 40,
-)
-
-
-def test_hostile_names_stay_text_in_tables_and_figures(make_home):
-    page = build_report(make_home(dict.fromkeys(HOSTILE, "measured")), "".join(HOSTILE))
-    reader = read(page)
-    assert [attributes for tag, attributes in reader.tags if tag == "script"] == [{"src": "report.js"}]
-    assert "b" not in {tag for tag, _ in reader.tags}
-    assert not any(attribute.startswith("on") for _, attributes in reader.tags for attribute in attributes)
-    source = page.read_text(encoding="utf-8")
-    assert "\x1b" not in source and "\x00" not in source and "\u202e" not in source
-    for svg in re.findall(r"<svg.*?</svg>", source, re.DOTALL):
-        ElementTree.fromstring(svg)
-
-
 def test_figures_take_the_ink_of_the_page(make_home):
     page = build_report(make_home())
     figures = re.findall(r"<svg.*?</svg>", page.read_text(encoding="utf-8"), re.DOTALL)

@@ -15,7 +15,6 @@ from metacog_pipeline.stats import calibration, confidence_grid, coverage
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
 from metacog_pipeline.stats.confidence_measures import of_trials, trials
-from metacog_pipeline.stats.resampling import patterns_of
 from tests.tables import every
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
@@ -58,18 +57,20 @@ def test_statistics_of_cells_are_those_of_the_answers(pairs):
 
 
 def test_repeating_every_run_narrows_no_interval():
-    rng = np.random.default_rng(3)
-    pairs = [(int(rng.integers(0, 101)), int(rng.random() < 0.6)) for _ in range(80)]
-    once, thrice = (every_measure(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
-    for measure in ("accuracy", "ece", "brier"):
+    rng = np.random.default_rng(4)
+    pairs = [(int(20 * level), int(rng.random() < 0.4 + 0.1 * level)) for level in rng.integers(1, 6, 500)]
+    once, thrice = (every_measure(answers(pairs, runs=runs), seed=1, n_boot=100) for runs in (1, 3))
+    for measure in ("accuracy", "ece", "brier", "m_ratio_mafc", "eta_mafc", "auroc2_ideal", "d_mafc"):
         first, again = (
             frame.row(by_predicate=pl.col("measure") == f"harmonised_{measure}", named=True)
             for frame in (once, thrice)
         )
         assert first["estimate"] == pytest.approx(again["estimate"])
         wide, wide_again = (each["high"] - each["low"] for each in (first, again))
-        assert wide == pytest.approx(wide_again, rel=0.2)  # narrower by 42 % if runs counted as items
-        assert again["n"] == 3 * first["n"] and again["n_items"] == first["n_items"] == 80
+        assert wide == pytest.approx(wide_again, rel=0.2), (
+            measure
+        )  # narrower by 42 % if runs counted as items
+        assert again["n"] == 3 * first["n"] and again["n_items"] == first["n_items"] == 500
 
 
 def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
@@ -143,18 +144,6 @@ def test_answers_without_usable_alternatives_are_named_and_nothing_else_is_lost(
     assert not whole["method"].str.contains("left out").any()
 
 
-@pytest.mark.parametrize("measure", ["m_ratio_mafc", "eta_mafc", "auroc2_ideal", "d_mafc"])
-def test_runs_that_repeat_themselves_do_not_narrow_the_interval_of_efficiency(measure):
-    rng = np.random.default_rng(4)
-    pairs = [(int(20 * level), int(rng.random() < 0.4 + 0.1 * level)) for level in rng.integers(1, 6, 500)]
-    widths = []
-    for runs in (1, 3):
-        frame = every_measure(answers(pairs, runs=runs), seed=1, n_boot=100)
-        row = frame.row(by_predicate=pl.col("measure") == f"harmonised_{measure}", named=True)
-        widths.append(row["high"] - row["low"])
-    assert widths[1] == pytest.approx(widths[0], rel=0.2)
-
-
 def test_measures_of_confidence_are_those_of_the_answers_themselves():
     rng = np.random.default_rng(12)
     pairs = [(int(p), int(rng.random() < p / 120)) for p in rng.integers(20, 101, 150)]
@@ -213,19 +202,3 @@ def test_an_interval_of_few_items_is_marked():
     frame = answers([(place * 4 % 101, place % 3 > 0) for place in range(29)])
     found = every_measure(frame, seed=1, n_boot=50).filter(measure="harmonised_aurc")
     assert found["status"].to_list() == ["few items: 29"] and found["low"][0] is not None
-
-
-def test_parts_of_the_brier_score_have_intervals_that_hold_them():
-    rng = np.random.default_rng(8)
-    confidence = rng.choice([0.5, 0.7, 0.9], 200)
-    correct = (rng.random(200) < confidence).astype(int)
-    cells = 2 * np.rint(100 * confidence).astype(int) + correct
-    found = measures(patterns_of(np.arange(200), cells, CELLS), seed=1, n_boot=300)
-    for name in ("brier_reliability", "brier_resolution", "brier_uncertainty"):
-        own = found[name]
-        assert own.status == "ok" and own.value is not None and own.low is not None and own.high is not None
-        assert 0 <= own.low <= own.value <= own.high <= 1, name
-    # Confidence that is right has no reliability to speak of; it tells right from wrong all the same.
-    assert found["brier_reliability"].low == 0 and found["brier_resolution"].low > 0
-    alone = measures(patterns_of(np.zeros(3, dtype=int), cells[:3], CELLS), seed=1, n_boot=20)
-    assert all(alone[name].low is None for name in ("brier_reliability", "brier_uncertainty"))

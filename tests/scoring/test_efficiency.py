@@ -1,15 +1,9 @@
 """The M-ratio of a choice among m leaves as a number with an interval, or with the reason why not."""
 
-import math
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring.calibration import efficiency_of
 from metacog_pipeline.scoring.harmonised import OF_CHOICES
 from metacog_pipeline.stats.mafc import intervals
@@ -56,18 +50,6 @@ def test_few_errors_keep_their_interval():
 def test_no_known_alternatives_is_a_reason_of_its_own():
     found = efficiency(Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=int)))
     assert all("alternatives" in found[name].status for name in OF_CHOICES)
-
-
-COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3)
-
-
-@given(COUNTS, COUNTS, COUNTS, COUNTS)
-@settings(max_examples=15, deadline=None)
-def test_any_counts_of_one_or_two_strata_end_in_a_number_or_a_reason(a, b, c, d):
-    for found in (of(a, b), of([a, b], [c, d], [4, 6])):
-        for name, estimate in found.items():
-            assert (estimate.value is None) <= (estimate.status != "ok"), name
-            assert estimate.value is None or math.isfinite(estimate.value)
 
 
 def several_runs():
@@ -118,12 +100,3 @@ def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_r
     assert (found.value, found.low, found.high) == pytest.approx((told.value, told.low, told.high), rel=1e-12)
     joined = intervals.eta([2, 6, 20, 70], [4, 5, 9, 0], 5)
     assert abs(joined.value - told.value) > 1e-3
-
-
-def test_the_place_the_references_name_tells_of_choices_among_m():
-    told = (Path(__file__).resolve().parents[2] / "docs" / "design" / "statistics.md").read_text("utf-8")
-    named = [
-        name for name, each in formulas().items() if "docs/design/statistics.md" in each.get("reference", "")
-    ]
-    assert named and all("mafc" in name for name in named)
-    assert all(f"`{name}`" in told for name in named) and "M > 1" in told and "Profile" in told.title()

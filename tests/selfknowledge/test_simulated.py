@@ -9,7 +9,7 @@ import pytest
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import load_wording, messages
-from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_response, says_known
+from metacog_pipeline.benchmarks.selfknowledge.read import matches, read_response
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Sampling
@@ -83,19 +83,3 @@ def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
     right = np.array([matches(reply, item.accepted()) for reply, item in zip(said, MANY, strict=True)])
     assert withheld.mean() == pytest.approx(0.5, abs=0.05)
     assert right[~withheld].mean() == pytest.approx(NormalDist().cdf(1.0), abs=0.04)
-
-
-def test_answers_are_the_same_again_and_resemble_those_of_another_run():
-    def answers(run: int, **observer: Any) -> list[str]:
-        respond = SimulatedRespondent(MANY, ObserverSpec(**observer), WORDS)
-        return [text(respond(request(item, "dual", "meta", seed=run))) for item in MANY[:600]]
-
-    assert answers(1) == answers(1)
-    assert 0.65 < np.mean([a == b for a, b in zip(answers(1), answers(2), strict=True)]) < 0.95
-    assert answers(1, seed=9) != answers(1)
-
-
-def test_a_refusing_observer_claims_no_knowledge(bench):
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0), WORDS)
-    assert says_known(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es") == 0
-    assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())

@@ -124,40 +124,6 @@ def test_an_answer_without_a_response_is_wrong_and_nothing_else():
     assert found["accuracy"]["n_failed"] == 0
 
 
-N, RNG = 60, np.random.default_rng(5)
-SIDES, RATING, SAID = np.tile([0, 1], N // 2), RNG.integers(1, 6, N), RNG.integers(0, 2, N)
-ONE_SIDE = ("no responses to stimulus S1",) * 2
-#: Responses of a model, and the status of its d′ and of its meta-d′.
-KINDS = {
-    "always 0": ((SIDES, np.zeros(N, int), RATING), "ok", ("one response only: the model never gave the other",) * 2),
-    "one rating": ((SIDES, SAID, np.full(N, 4)), "ok",
-                   ("ok", "one confidence level: confidence says nothing about meta-d'")),
-    "all refused": ((SIDES, [None] * N, None), "refused", ("no items", "no items")),
-    "no answers": ((SIDES, [None] * N, None), "not_run", ("incomplete: {0} of {0} not answered",) * 2),
-    "all correct": ((SIDES, SIDES, RATING), "ok", ("ok", "all correct")),
-    "all wrong": ((SIDES, 1 - SIDES, RATING), "ok", ("ok", "all wrong")),
-    "one stimulus": ((np.ones(N, int), SAID, RATING), "ok", ONE_SIDE),
-    "no confidence": ((SIDES, SAID, None), "confidence_unparsed", ("ok", "no items")),
-    "one item": (([1], [1], [5]), "ok", ONE_SIDE),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("runs", [1, 3])
-@pytest.mark.parametrize("kind", KINDS)
-def test_degenerate_models_get_a_reason_not_a_number(kind, runs, tmp_path):
-    columns, status, expected = KINDS[kind]
-    frame = pl.concat([observed(*columns, status, run=run) for run in range(1, runs + 1)])
-    found = pool(frame, seed=1, home=tmp_path, allow_incomplete=kind != "no answers", n_boot=50)
-    rows, (d, meta) = values(found), (each.format(N * runs) for each in expected)
-    assert rows["d"]["status"] == d and (rows["d"]["estimate"] is None) == (d != "ok")
-    for name in ("meta_d", "m_ratio", "meta_d_bayes", "meta_information"):
-        assert rows[name]["status"] == meta and rows[name]["estimate"] is None, name
-    numbers = found.select("estimate", "low", "high", "sem")
-    assert numbers.select(pl.all().is_nan().any()).row(0) == (False,) * 4
-    for row in rows.values():
-        assert row["estimate"] is not None or row["status"] not in ("", "ok")
-
-
 def test_runs_are_clustered_within_items(tmp_path):
     frame = runs_of(3)
     apart = frame.with_columns(item_id=pl.format("{}-{}", "item_id", "run"))

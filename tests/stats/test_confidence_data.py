@@ -56,16 +56,6 @@ def test_two_labels_of_any_coding_are_s1_and_s2_in_each_column(stimulus, respons
     assert found.correct.tolist() == [1, 1, 0, 0] * 2
 
 
-def test_a_coding_of_each_column_gives_the_accuracy_of_the_same_data_written_plainly():
-    stimulus, response = [1, 1, 2, 2, 1, 2, 1, 2, 2, 1], [0, 0, 1, 1, 1, 0, 0, 1, 1, 0]
-    words = {"": {"1": "0", "2": "1"}}
-    for more in ({}, {"words": words}):
-        found = data({"stim": stimulus, "resp": response, "conf": [3, 2, 4, 1, 1]}, **more)
-        assert found.correct.mean() == 0.8
-    plain = data({"stim": [each - 1 for each in stimulus], "resp": response, "conf": [3, 2, 4, 1, 1]})
-    assert plain.correct.tolist() == found.correct.tolist()
-
-
 def test_what_is_known_to_be_right_decides_which_labels_are_the_same():
     stimulus, response = ["L", "R", "R", "L"], [1, 0, 1, 0]
     found = data({"stim": stimulus, "resp": response, "acc": [1, 1, 0, 0], "conf": RATED})

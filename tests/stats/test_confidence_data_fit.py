@@ -1,7 +1,5 @@
 """``metacog fit``: any table of counts or trials in, every number with an interval or a status out, or one clear line."""
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -95,29 +93,6 @@ def test_unusable_trials_are_dropped_and_counted(metacog, trials):
     assert (found["d"]["n"], found["d"]["dropped"]) == (594, 6)
     assert by_measure(result, who="bob")["d"]["dropped"] == 0
     assert "1,200 rows read, 1,194 used, 6 left out: stim missing 5, conf is outside 1..3 1" in result.err
-
-
-def test_degenerate_cells_have_statuses_and_cost_the_others_nothing(metacog, file):
-    body = "kind,nR_S1,nR_S2\nperfect,30;20;0;0,0;0;9;22\nempty,0;0;0;0,0;0;0;0\none class,0;0;0;0,3;7;8;12\n"
-    body += (
-        "chance,5;5;5;5,5;5;5;5\none rating,0;9;4;0,0;3;8;0\nno ratings,8;2,3;7\nfine,30;20;9;4,3;9;22;31\n"
-    )
-    result = metacog("fit", file("counts.csv", body), *JSON)
-    rows = rows_of(result)
-    assert {row["kind"] for row in rows} == {line.split(",")[0] for line in body.splitlines()[1:]}
-    for row in rows:
-        assert row["status"] != "ok" or None not in (row["value"], row["low"])
-    assert by_measure(result, kind="fine")["meta_d"]["status"] == "ok"
-    assert by_measure(result, kind="perfect")["meta_d"]["value"] is None
-
-
-def test_formats_hold_the_same_rows(metacog, file):
-    path = file("counts.csv", COUNTS)
-    as_json = rows_of(metacog("fit", path, *JSON))
-    as_csv = list(csv.DictReader(io.StringIO(metacog("fit", path, "--format", "csv").out)))
-    assert [row["measure"] for row in as_csv] == [row["measure"] for row in as_json]
-    assert [float(row["value"]) for row in as_csv] == [row["value"] for row in as_json]
-    assert "m_ratio" in metacog("fit", path).out
 
 
 @every(

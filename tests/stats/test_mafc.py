@@ -10,7 +10,6 @@ from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import fit, intervals, table
-from tests.stats import ideal_observer
 from tests.tables import every
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6)
@@ -59,18 +58,23 @@ def test_strata_of_an_ideal_observer_have_a_ratio_of_one_and_pooled_they_do_not(
     assert abs(pooled - 1) > 0.03
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("d", [0.3, 1.7, 4.5])
-def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d):
-    for density in ideal_observer.densities(d, 8)[::3]:  # m of 2, 5 and 8
-        right, wrong = density.masses()
-        assert right.sum() == pytest.approx(float(type1.accuracy(d, density.m)), abs=2e-8)
-        assert wrong.sum() == pytest.approx(float(type1.error_share(d, density.m)), rel=1e-7)
-        zeta = np.array([-3.0, -1.0, 0.0, 1.3, 3.0])
-        lift = table.table().lift(np.array([density.m]), zeta, np.array([d]))[0]
-        assert special.ndtr(zeta + lift) == pytest.approx(
-            special.ndtr(ideal_observer.curve(density, zeta)), abs=3e-6
-        )
+@every(("m", "d"), [(2, 1.7), (5, 0.3), (5, 1.7), (10, 3.0)])
+def test_the_table_is_the_roc_of_who_draws_evidence_and_states_the_posterior(m, d):
+    n, rng = 100_000, np.random.default_rng(m)
+    evidence = rng.standard_normal((n, m))
+    evidence[:, 0] += d
+    said, right = evidence.max(axis=1), evidence.argmax(axis=1) == 0
+    assert right.mean() == pytest.approx(float(type1.accuracy(d, m)), abs=4e-3)
+    posterior = np.exp(d * said - special.logsumexp(d * evidence, axis=1))
+    for share in (0.1, 0.4, 0.8):
+        cut = np.quantile(posterior[~right], 1 - share)
+        zeta = special.ndtri([share])
+        lift = table.table().lift(np.array([m]), zeta, np.array([d]))[0]
+        seen = (posterior[right] > cut).mean()
+        error = np.hypot(
+            0.5 / np.sqrt(right.sum()), 1.5 / np.sqrt((~right).sum())
+        )  # of the cut, at the curve's slope
+        assert special.ndtr(zeta + lift)[0] == pytest.approx(seen, abs=4 * error), share
 
 
 def test_criteria_are_found_where_newton_steps_go_to_and_fro():

@@ -137,11 +137,6 @@ def test_p_of_a_share_has_a_floor_and_is_the_same_for_both_signs():
     assert resampling.p_value(np.zeros(10)) == 1.0
 
 
-def test_an_interval_holds_the_central_95_percent():
-    draws = np.random.default_rng(3).permutation(np.arange(101.0))
-    assert resampling.interval(draws) == pytest.approx((2.5, 97.5))
-
-
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
 def test_the_ends_of_an_interval_are_those_of_numpy_to_the_last_bit(drawn):
     assert resampling.interval(np.array(drawn)) == tuple(np.quantile(drawn, resampling.ENDS))

@@ -30,14 +30,6 @@ def test_a_model_that_knows_more_is_told_apart(observer, compared):
     assert set(found["n"]) == {800}
 
 
-def test_equal_answers_differ_in_nothing(observer, compared):
-    one = observer(100, 0.5, 1.0)
-    found = compared(one, one.with_columns(model=pl.lit("beta")))
-    paired = found.filter(family="models_paired")
-    assert paired["value"].to_list() == [0.0] * paired.height
-    assert set(paired["verdict"]) == {"not_significant"}
-
-
 def test_only_shared_items_are_compared(rows, compared):
     one = rows([1, 1, 0, 0], [1, 1, 0, 0])
     two = rows([1, 0, 1], [1, 0, 1], model="beta", item_id=["q00000", "q00001", "other"])
@@ -45,22 +37,6 @@ def test_only_shared_items_are_compared(rows, compared):
     assert (made["n"], made["value"]) == (2, 0.5)
     apart = compared(one, two.with_columns(item_id=pl.lit("x-") + pl.col("item_id")))
     assert row(apart, "models_paired", "accuracy")["status"] == "no shared items"
-
-
-def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows, compared):
-    for n, verdict in ((2, None), (5, None), (6, "not_significant"), (10, "significant")):
-        wrong = rows([0] * n, [0] * n, model="beta")
-        mixed = rows([1] * (n - 1) + [0], [1] * n)
-        made = row(compared(mixed, wrong), "models_paired", "accuracy")
-        assert made["p"] == pytest.approx(4 / 2**n)
-        assert made["verdict"] == verdict
-
-
-def test_a_model_without_answers_has_a_row_with_the_reason(observer, compared):
-    made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=["not_run"] * 50))
-    (found,) = made.to_dicts()
-    assert (found["a"], found["n"], found["family"]) == ("beta", 0, "models_paired")
-    assert found["status"] == "not compared: incomplete: 50 of 50 not answered"
 
 
 def test_languages_of_a_model_are_compared_on_what_both_answered(observer, rows, compared):
@@ -84,17 +60,6 @@ def test_under_idk_models_are_compared_in_its_own_measures(rows, compared):
     found = compared(dual, idk, *other).filter(condition="idk", family="models_paired")
     tested = ("idk_accuracy", "idk_alignment", "all_alignment", "abstain_d", "abstain_c")
     assert set(found["measure"]) == set(tested)
-
-
-def test_a_pair_is_the_same_whichever_models_are_compared_with_it(observer, rows, compared):
-    three = [observer(150, 0.5, 1.0, i, model=f"m{i}") for i in range(3)]
-    three.append(observer(151, 0.4, 0.5, 7, model="more"))
-    numbers = ["measure", "value", "se", "low", "high", "statistic", "p", "n", "note", "status"]
-    every = compared(*three)
-    for first, second in ((0, 1), (1, 2), (0, 3)):
-        a, b = (three[place]["model"][0] for place in (first, second))
-        alone = compared(three[first], three[second]).filter(a=a, b=b).select(numbers)
-        assert alone.height and every.filter(a=a, b=b).select(numbers).equals(alone)
 
 
 def test_curves_hold_the_spoken_yes_and_the_graded_one(observer, rows, scoring):

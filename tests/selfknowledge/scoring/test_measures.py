@@ -57,16 +57,6 @@ def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows, estimates):
     assert found["coverage"]["estimate"] == 0.5
 
 
-def test_failed_calls_are_never_scored(rows, estimates):
-    frame = rows([1, 0, 1, 0], [1, 0, 1, 0], status=["ok", "ok", "transport_error", "not_run"])
-    withheld = estimates(frame)
-    assert withheld["accuracy"]["estimate"] is None
-    assert withheld["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
-    shown = estimates(frame, allow_incomplete=True)
-    told = ("estimate", "n", "n_failed", "status")
-    assert [shown["accuracy"][name] for name in told] == [0.5, 2, 2, "incomplete: 2 of 4 not answered"]
-
-
 def test_the_published_readings_take_the_published_matching_whatever_the_study_takes(rows, estimates):
     frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1], correct_inclusion=[1, 1, 1, 0])
     found, other = estimates(frame), estimates(frame.with_columns(matching=pl.lit("entities")))
@@ -112,16 +102,6 @@ def test_all_alignment_joins_each_question_with_itself(rows, scoring):
     assert found["idk_rate"]["estimate"] == 0.25
     alone = values(scoring.score(idk))
     assert alone["all_alignment"]["status"] == "not asked under dual as well"
-
-
-def test_runs_that_agree_add_no_certainty(observer, scoring):
-    one = observer(300, 0.6, 1.0)
-    both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
-    alone, pooled = (values(scoring.pool(each)) for each in (one, both))
-    for measure in ("accuracy", "d_type2", "c_type2", "auroc2"):
-        assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
-        width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
-        assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
 def test_all_alignment_waits_for_the_dual_answers(rows, scoring):
