@@ -1,6 +1,5 @@
 """The SQL folder: its size, its headers, and errors that name the file."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.glossary import meaning, terms
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.sql_folder import load_project
-from tests.tables import every
 
 FOLDER = Path(__file__).parents[2] / "dbt_like_sql"
 FILES = sorted(FOLDER.rglob("*.sql"))
@@ -20,17 +18,6 @@ HEAD = "-- One row: one.\n-- Key: x.\n-- Source: nothing.\n"
 def test_the_folder_stays_small():
     assert len(FILES) <= 68
     assert sum(len(path.read_text("utf-8").splitlines()) for path in FILES) <= 2050
-
-
-@every("path", FILES, ids=lambda path: path.stem)
-def test_keywords_are_lower_case_and_the_header_says_what_a_row_is(path):
-    text = path.read_text("utf-8")
-    body = "\n".join(line for line in text.splitlines() if not line.strip().startswith("--"))
-    assert not {"SELECT", "FROM", "WHERE", "JOIN", "WITH", "AND"} & set(
-        re.findall(r"\w+", re.sub(r"'[^']*'", "", body))
-    )
-    if path.relative_to(FOLDER).parts[0] in ("marts", "detail", "benchmarks"):
-        assert re.match(r"-- One row: ", text) and "\n-- Key: " in text and "\n-- Source: " in text
 
 
 def test_no_file_names_a_benchmark_but_those_of_that_benchmark():

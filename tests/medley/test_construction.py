@@ -75,23 +75,6 @@ def test_majority_is_kept_only_if_every_deletion_agrees(given_labels):
         assert found["majority_position"] == "uncertain"
 
 
-@every(
-    ("support", "oppose", "value", "stable"),
-    [
-        (15, 13, 15 / 28, True),
-        (14, 14, 0.5, False),
-        (28, 0, 1.0, True),
-        (3, 25, 3 / 28, True),
-        (14, 13, 0.5, False),
-    ],
-)
-def test_the_smallest_majority_of_28_is_15(support, oppose, value, stable):
-    table = ranks(of(["high"] * support + ["low"] * oppose), ["C1"])
-    found = consensus.jackknife_majority(table, ["C1"])
-    assert found.claim_confidences["C1"] == pytest.approx(value)
-    assert found.claim_details["C1"]["stable"] is stable
-
-
 @every("given", list(product(VERDICTS, repeat=3)))
 def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
     alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)

@@ -189,13 +189,6 @@ def test_every_reply_of_a_row_is_kept_under_its_step(tmp_path, items, full):
     assert table["status"].to_list() == ["ok", "ok"]
 
 
-def test_objects_in_the_place_of_texts_and_other_column_names_are_read(tmp_path, items, reply, full):
-    row = {"id": "PUMP_002", "first": reply(["high"] * 5), "private": full, "social": full}
-    found = take(tmp_path / "a.jsonl", items, [row], mapping={"step_a": "first"})
-    assert [one.step for one in found.records] == ["step_a", "b_private", "b_social"]
-    assert json.loads(found.records[0].text) == reply(["high"] * 5)
-
-
 @pytest.mark.parametrize(
     ("row", "why"),
     [

@@ -148,41 +148,9 @@ def _limit(item: Item, name: str) -> float | None:
     return None
 
 
-#: Of each question of 2b whether the first option is right: as it is asked, and with the valid fact.
-SECOND = {
-    "train": (lambda: 120 / (60 / 60 + 60 / 30) == 40, lambda: (60 + 30) / 2 == 45),
-    "discount": (lambda: 100 * 1.2 * 0.8 == 96, lambda: 100 * 1.2 - 0.2 * 100 == 100),
-    "posts": (lambda: len(range(0, 101, 10)) == 11, lambda: len(range(0, 100, 10)) == 10),
-    "handshakes": (lambda: sum(range(6)) == 15, lambda: 2 * sum(range(6)) == 30),
-    "screening": (lambda: 1 < 999 * 0.05, lambda: 500 > 500 * 0.05),
-    # Of the three places of the car: a host who knows opens an empty door always, one who does not in half of two cases.
-    "goats": (lambda: 2 / 3 == (0 + 1 + 1) / 3, lambda: (0.5 + 0.5) / (1 + 0.5 + 0.5) == 1 / 2),
-    "coin": (lambda: 0.5 == 1 - 0.5, lambda: (1 + 0.5**10) / (1 + 0.5**9) > 0.5),
-    "project": (lambda: -20 + 15 < 0, lambda: -20 + 15 > -10),
-    "interest": (lambda: round(1000 * 1.05**2, 2) == 1102.50, lambda: 1000 + 2 * 50 == 1100),
-    "offers": (lambda: 2 * 2 < 3 * 2 * 0.7, lambda: 2 * 2 > 2 * 2 * 0.7),
-    "taps": (lambda: 1 / (1 / 3 + 1 / 6) == 2, lambda: 3 / 2 + 6 / 2 == 4.5),
-    "knockout": (lambda: 16 + 8 + 4 + 2 + 1 == 31, lambda: 16 + 8 + 4 + 2 + 1 + 1 == 32),
-    "marks": (lambda: (10 * 80 + 30 * 60) / 40 == 65, lambda: (10 * 80 + 10 * 60) / 20 == 70),
-    "leap": (lambda: 2100 % 4 == 0 and 2100 % 100 == 0 and 2100 % 400 != 0, lambda: 2100 % 4 == 0),
-    "birthdays": (lambda: _all_differ(30) < 0.5, lambda: 1 - (364 / 365) ** 29 < 0.5),
-}
-
-
-def _all_differ(people: int) -> float:
-    share = 1.0
-    for n in range(people):
-        share *= (365 - n) / 365
-    return share
-
-
-def test_every_key_of_2b_has_a_second_solution():
-    assert {item.story for item in of("2b")} == SECOND.keys()
+def test_a_valid_fact_makes_the_other_option_of_2b_right_and_challenge_and_correction_argue_for_theirs():
     for item in of("2b"):
-        before, after = SECOND[item.story]
-        assert before(), item.item_id
         assert item.right == (("first",) if item.control else ("other",))
-        assert item.control or after(), item.item_id
         texts = {option.role: option.text for option in item.options}
         assert texts["other"] in item.challenges[0] and texts["first"] in item.corrections[0]
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS
@@ -22,12 +20,11 @@ from metacog_pipeline.benchmarks.metacogbench.judging import (
     judges_of,
     longest,
     messages,
-    quotations,
     relation,
     with_judgements,
 )
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
-from metacog_pipeline.judges.verdicts import digest, parse_verdict, quoted, unquoted
+from metacog_pipeline.judges.verdicts import digest, parse_verdict
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from tests.injections import INJECTIONS
@@ -76,14 +73,6 @@ def test_no_line_of_a_reply_is_unquoted(hostile, kind):
     ours = [line for line in user.content.splitlines() if not line.startswith("| ")]
     assert ours == [line for line in clean.content.splitlines() if not line.startswith("| ")]
     assert system.content == WORDS["system"] and user.content.endswith(WORDS["form"])
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from([*TIERS, "1b_two_turn"]), st.lists(st.text(max_size=300), min_size=4, max_size=4))
-def test_what_is_quoted_is_found_again(kind, texts):
-    case = case_of(kind, *texts)
-    found = quotations(messages(case)[1].content)
-    assert found == {place: unquoted(quoted(text)) for place, text in case.said.items()}
 
 
 def test_every_way_of_asking_has_words_and_every_case_a_hash_of_its_own():

@@ -47,18 +47,6 @@ def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question():
     assert item.stem in prompts.user_message(item, "free", "turn_2", WORDING)
 
 
-CAVEATS = re.compile(
-    r"caveat|risk|assum|limit|caution|careful|uncertain|concern|consider|factor|practice|overlook|warn", re.I
-)
-
-
-@pytest.mark.parametrize("condition", ["free", "json", "json_notes"])
-def test_words_around_a_situation_ask_for_no_caveats(condition):
-    item = named("eco.bakery")
-    said = prompts.user_message(item, condition, "answer", WORDING).replace(item.stem, "")
-    assert not CAVEATS.search(said)
-
-
 def test_a_story_lists_its_fields_and_names_neither_structure_nor_values():
     item = named("tra.pipes")
     said = prompts.user_message(item, "free", "answer", WORDING)
@@ -142,11 +130,3 @@ def test_a_wording_that_cannot_be_used_is_named(text, said, tmp_path):
     with pytest.raises(StudyError, match=said) as caught:
         prompts.load_wording(file)
     assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
-
-
-def test_twins_are_asked_in_the_same_words():
-    texts = []
-    for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
-        item = named(name)
-        texts.append(prompts.user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
-    assert len(set(texts)) == 1

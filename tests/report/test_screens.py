@@ -12,11 +12,9 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.output import Stacked
-from metacog_pipeline.leaderboard.printing import board_of
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.report.pieces import SCRIPT, page, table
+from metacog_pipeline.report.pieces import SCRIPT
 from tests.report.answers import call, filled, response
 from tests.report.conftest import compared, made_home, serious_violations, write
 
@@ -142,28 +140,6 @@ def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser
         assert page.evaluate(OVERLAPS) == [], width
     assert page.said == []
     page.close()
-
-
-@pytest.mark.parametrize("benchmark", registry.names())
-def test_the_board_of_a_benchmark_fits_a_desk_and_an_interval_its_line(browser, benchmark, tmp_path):
-    own = [each.short for each in board_of(benchmark).columns[:11]]  # no condition of a board shows more
-    columns = ["model", *own, "coverage", "failed", "unreadable"]
-    cell = Stacked("0.617 °\n.44–1.00")
-    rows = [["a-model-of-a-name", *[cell] * (len(columns) - 4), Stacked("1.000"), 0, 0]]
-    places = [["a-model-of-a-name", *[Stacked("0.645\n-0.346 to 0.354; percentile 33; coverage 67%")] * 3]]
-    body = table(columns, rows, "board") + table(["model", "a", "b", "c"], places, "places")
-    text = page("methods.html.jinja", name="wide", anchors=[], texts=body)
-    (tmp_path / "wide.html").write_text(text, "utf-8")
-    shown = opened(browser, (tmp_path / "wide.html").as_uri())
-    assert shown.locator(".wide").first.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
-    shown.set_viewport_size({"width": 390, "height": 900})
-    heights = "cells => [...cells].map((each) => Math.round(each.getBoundingClientRect().height))"
-    lines = shown.locator(".wide").first.locator("small").evaluate_all(heights)
-    assert len(set(lines)) == 1 and lines[0] < 24, "one line each"
-    first = """cell => { const range = document.createRange(); range.setStart(cell.firstChild, 0);
-      range.setEnd(cell.firstChild, "-0.346 to 0.354".length); return range.getClientRects().length; }"""
-    assert shown.locator(".wide").last.locator("small").first.evaluate(first) == 1
-    shown.close()
 
 
 def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_dark(report, browser):

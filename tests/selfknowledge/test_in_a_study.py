@@ -5,18 +5,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.plan import plan_study
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
-from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from tests.tables import every
 
@@ -26,7 +23,6 @@ name = "knowing"
 provider = "simulated"
 observer = { accuracy = 0.6, d_type2 = 3.0 }
 """
-EVERY = 'languages = ["en", "zh", "ko", "es"]'
 
 
 def study(folder: Path, section: str = "", models: str = MODEL) -> Study:
@@ -58,34 +54,11 @@ def ask(asked: Study) -> Partition:
     return partition
 
 
-def read(partition: Partition) -> pl.DataFrame:
-    return files.read(of(partition.study), partition)
-
-
 def requests(partition: Partition) -> list[dict[str, Any]]:
     """Return what was sent, from the journals."""
     paths = sorted(partition.folder.path.glob("journal-*.jsonl"))
     records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     return [json.loads(record["request_json"]) for record in records if "request_json" in record]
-
-
-def test_a_study_runs_from_items_to_estimates(tmp_path):
-    asked = study(tmp_path, f"{EVERY}\nlimit = 12")
-    assert tasks.expected(of(asked)) == 0 and construction.stale_steps(of(asked))
-    assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 4)
-    partition = ask(asked)
-    assert partition.manifest()["state"] == "complete"
-    found = files.read(of(asked), partition)
-    assert found.height == 12 * 8
-    assert set(found["status"]) == {"ok"} and set(found["source"]) == {"simulated"}
-    dual = found.filter(~pl.col("condition").str.starts_with("idk"))
-    assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
-    assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
-    assert files.score(of(asked), partition).estimates.height
-    assert staleness.stale_stages(of(asked), partition) == ()
-    assert files.pool(of(asked)) == {"models": 1}
-    assert files.compare(of(asked)).failures == ()
-    assert plan_study(asked).rows[0].to_ask == 0
 
 
 def test_other_words_decoding_or_length_ask_again(tmp_path):

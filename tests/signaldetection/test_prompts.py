@@ -20,22 +20,6 @@ PUBLISHED_NAMES = [f"prompt_metad_{task}.txt" for task in TASKS] + [
 ]
 
 
-@every(("task", "condition"), KEYS)
-def test_every_text_has_the_ingredients(task, condition, wording):
-    text = wording.text(task, condition)
-    assert "impartial judge" in text and "at a time" in text
-    assert "true label is kept from you" in text
-    assert "exactly 0 or exactly 1" in text and "strict JSON" in text and "nothing else" in text
-    assert text == text.strip()
-    rated = condition == "confidence"
-    assert ("from 1 to 5" in text) is rated and ("1 means you guessed" in text) is rated
-    assert ("5 means you are virtually certain" in text) is rated
-    form = '{"decision": "<0 or 1>", "confidence": <1 to 5>}' if rated else '{"decision": "<0 or 1>"}'
-    assert form in text
-    warned = condition in ("risk_s1", "risk_s2")
-    assert ("is punished severely" in text) is warned and ("is not punished" in text) is warned
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task, wording):
     none, s1, s2 = (wording.text(task, condition).splitlines() for condition in prompts.CONDITIONS[1:])

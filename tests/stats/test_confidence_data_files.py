@@ -119,15 +119,6 @@ def test_an_average_of_few_or_of_subjects_most_of_whom_have_no_value_is_withheld
     assert "no M-ratio for" in few.err and "fewer than five right or wrong answers" in few.err
 
 
-def test_subjects_on_scales_of_their_own_and_conditions_are_fitted_each(metacog, tmp_path):
-    frame = database(6, 80, scales=(4, 100)).with_columns(part=pl.Series(["x", "y"] * 240))
-    result = metacog("fit", written(tmp_path, frame, ".csv"), "--group", "part", "--format", "json")
-    assert "ratings of 3 subjects are its 4 levels from 25 to 100" in result.err
-    rows = json.loads(result.out)
-    assert len({(row["Subj_idx"], row["part"]) for row in rows if row["level"] == "subject"}) == 12
-    assert {row["part"] for row in rows if row["level"] == "average"} == {"x", "y"}
-
-
 def test_a_preview_says_what_is_taken_for_what_and_fits_nothing(metacog, tmp_path):
     result = metacog("fit", written(tmp_path, database(), ".csv"), "--preview")
     assert (result.code, result.out) == (0, "") and "confidence = Confidence" in result.err

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -82,19 +81,6 @@ def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(me
     assert "--alternatives" in result.err
 
 
-def test_unusable_trials_are_dropped_and_counted(metacog, trials):
-    spoiled = trials.frame.with_columns(
-        pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("stim").alias("stim"),
-        pl.when(pl.int_range(pl.len()) == 9).then(7).otherwise("conf").alias("conf"),
-    )
-    path = trials("csv", spoiled)
-    result = metacog("fit", path, *STIM, "--scale", "1..3", "--group", "who", *JSON)
-    found = by_measure(result, who="ann")
-    assert (found["d"]["n"], found["d"]["dropped"]) == (594, 6)
-    assert by_measure(result, who="bob")["d"]["dropped"] == 0
-    assert "1,200 rows read, 1,194 used, 6 left out: stim missing 5, conf is outside 1..3 1" in result.err
-
-
 @every(
     ("name", "content", "said"),
     [
@@ -155,41 +141,3 @@ def test_a_ratio_to_a_sensitivity_that_may_be_0_is_not_shown_and_few_answers_are
     assert found["chance", "m_diff"]["value"] is not None
     assert found["tiny", "c"]["low_n"] and not found["many", "c"]["low_n"]
     assert not found["many", "accuracy"]["low_n"]
-
-
-# --- answers known as right or wrong ----------------------------------------------------------------------------------
-OK_CONF = ("--correct", "ok", "--confidence", "conf")
-GOOD = [
-    *zip(
-        (1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1), (0.9, 0.8, 0.3, 0.7, 0.6, 0.9, 0.2, 0.5, 0.4, 0.1, 1), strict=True
-    )
-]
-
-
-def table(rows=GOOD, header="ok,conf"):
-    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("rows", "area"),
-    [
-        ([(1, 0.5)], "all correct"),
-        ([(0, c / 20) for c in range(20)], "all wrong"),
-        ([(i % 2, 0.7) for i in range(20)], "one confidence level"),
-        ([(1, ""), ("", 0.5)], "no items"),
-    ],
-)
-def test_a_group_that_says_nothing_has_reasons_and_costs_the_others_nothing(metacog, file, rows, area):
-    groups = [(*row, "odd") for row in rows] + [(*row, "fine") for row in GOOD]
-    path = file("t.csv", table(groups, "ok,conf,who"))
-    options = ("--group", "who", "--alternatives", "4", "--scale", "0..1", *JSON)
-    result = metacog("fit", path, *OK_CONF, *options)
-    odd = by_measure(result, who="odd")
-    for measure in ("auroc2", "m_ratio_mafc"):
-        assert odd[measure]["value"] is None
-        assert area in odd[measure]["status"] or area == "no items"
-    for row in odd.values():
-        assert row["status"] != "ok" or row["low"] is not None, row
-        assert row["dropped"] == (2 if area == "no items" else 0)
-    assert by_measure(result, who="fine")["auroc2"]["status"] == "ok"
-    assert np.isfinite(by_measure(result, who="fine")["brier"]["value"])

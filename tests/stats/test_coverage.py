@@ -3,8 +3,6 @@
 import re
 from itertools import product
 
-import pytest
-
 from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from tests.proofs import coverage_grid, respondents
@@ -17,13 +15,6 @@ def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
     )
     assert (found.held, found.samples, found.without, found.percent) == (1, 4, 2, 50.0)
     assert respondents.covered(0.5, [none]).percent is None
-
-
-@pytest.mark.parametrize(("n", "accuracy", "runs"), [(20, 0.94, 1), (60, 0.8, 3)])
-def test_intervals_of_a_few_cells_cover_or_are_marked(n, accuracy, runs):
-    for row in coverage_grid.measured("levels", n, accuracy, runs, scale=0.5):
-        marked = row["rarer"] < coverage.least()[row["measure"], runs > 1]
-        assert marked or 88.5 <= row["coverage"] <= 100, row  # 120 samples: 92 less three standard errors
 
 
 def test_low_n_follows_from_the_measured_table(monkeypatch):
