@@ -13,9 +13,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.printing import sections
 from metacog_pipeline.leaderboard.read import board, run_query
 from tests.homes import write
-from tests.leaderboard.conftest import estimates, write_study
-from tests.signaldetection import scored
-from tests.signaldetection.test_scoring import observer
+from tests.leaderboard.conftest import estimates
 
 Row = Mapping[str, object]
 RATIO, SHARE, LESS = "m_ratio_mafc", "unknown_recall", "ece"
@@ -59,24 +57,6 @@ def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(ma
     kept_row = run_query(home, f"select estimate, low, high, status {kept}").rows
     assert kept_row == ((24.4, -84.0, 133.0, NEAR_0),)
     assert run_query(home, "from measures_disagree").rows == ()
-
-
-def test_a_respondent_at_chance_leads_no_list_of_ratios(tmp_path):
-    home = Home(tmp_path / "home")
-    write_study(home, {"chance": "measured", "good": "measured"}, ("signaldetection",))
-    for name, d in (("chance", 0.02), ("good", 1.5)):
-        found = scored.pool(observer(d=d, m_ratio=0.8, n=200, model=name), n_boot=60)
-        write(home, f"estimates/signaldetection/models/{name}.parquet", found.to_dicts())
-    build(home)
-    kept = "select estimate, status from estimates where measure = 'm_ratio' and model = 'chance'"
-    assert run_query(home, kept).rows == ((None, "d' may be 0"),)
-    first = "select model, rank, headline from leaderboard where measure = 'm_ratio' and rank = 1"
-    (row,) = run_query(home, first).rows
-    assert row == ("good", 1, True)
-    ratios = "from leaderboard where (measure like '%m_ratio%' or measure = 'c_prime') and model = 'chance'"
-    found = run_query(home, f"select estimate, low, percentile, rank, status {ratios}").rows
-    assert len(found) == 3 and all(each[:4] == (None,) * 4 and each[4] != "ok" for each in found)
-    assert run_query(home, "select n_benchmarks from models order by model").rows == ((0,), (1,))
 
 
 def test_a_number_with_a_reservation_is_shown_where_it_is_bounded_and_ranked_where_it_has_an_interval(

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -95,11 +96,15 @@ def levels(patterns: Patterns, says: np.ndarray) -> Found:
     }
 
 
+def _answers(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return item and cell of every answer of items over cells."""
+    item, cell = np.nonzero(counts)
+    return np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+
+
 def harmonised(patterns: Patterns, says: np.ndarray) -> Found:
     """Estimates of the table that all benchmarks share, but for the fits."""
-    counts = np.repeat(patterns.counts, patterns.weights, axis=0)
-    item, cell = np.nonzero(counts)
-    item, cell = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    item, cell = _answers(np.repeat(patterns.counts, patterns.weights, axis=0))
     drawn = trials(says[cell // 2], cell % 2, item, stream=1, n_draws=N_DRAWS)
     table = resampling.patterns_of(
         item, confidence_grid.cells_at(says[cell // 2], cell % 2), confidence_grid.CELLS
@@ -114,8 +119,7 @@ def harmonised(patterns: Patterns, says: np.ndarray) -> Found:
 def choices(patterns: Patterns, says: np.ndarray) -> Found:
     """Estimates of the efficiency of a choice among m."""
     counts = np.repeat(patterns.counts, patterns.weights, axis=0)
-    item, cell = np.nonzero(counts)
-    item, cell = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    item, cell = _answers(counts)
     several = 1 if len(item) > len(counts) else None
     m = np.full(len(cell), ALTERNATIVES)
     return efficiency.efficiency(efficiency.choices(cell // 2, cell % 2, m, item, several, LEVELS, N_DRAWS))
@@ -126,8 +130,7 @@ def answers(patterns: Patterns, says: np.ndarray, model: str) -> pl.DataFrame:
     counts = np.repeat(patterns.counts, patterns.weights, axis=0)
     if model == "a":
         counts = np.random.default_rng(len(counts)).permutation(counts)
-    item, cell = np.nonzero(counts)
-    item, cells = np.repeat(item, counts[item, cell]), np.repeat(cell, counts[item, cell])
+    item, cells = _answers(counts)
     items = [f"i{place}" for place in item]
     named = {"benchmark": "b", "dataset": "d", "condition": "c", "model": model, "source": "simulated"}
     own = {
@@ -142,26 +145,12 @@ def answers(patterns: Patterns, says: np.ndarray, model: str) -> pl.DataFrame:
 
 
 def _of_tables(estimate: Callable[[Patterns, np.ndarray], Found], who: Respondent, samples: int):
+    """Return the true values of estimates, and the estimates of samples; of the population without resamples."""
     cells = _levels(who)
     says = _stated(cells, who.overconfident)
     truth = _values(estimate(respondents.population(cells, 100_000), says))
     drawn = respondents.samples(cells, who.n, samples, who.seed(), runs=who.runs, repeated=REPEATED)
     return truth, [estimate(each, says) for each in drawn]
-
-
-def of_levels(who: Respondent, samples: int):
-    """Return the true values of `levels` and the estimates of samples."""
-    return _of_tables(levels, who, samples)
-
-
-def of_harmonised(who: Respondent, samples: int):
-    """Return the same of `harmonised`."""
-    return _of_tables(harmonised, who, samples)
-
-
-def of_choices(who: Respondent, samples: int):
-    """Return the same of `choices`; of the population without resamples."""
-    return _of_tables(choices, who, samples)
 
 
 def of_pairs(who: Respondent, samples: int):
@@ -204,15 +193,19 @@ def _difference(first: Patterns, second: Patterns, says: np.ndarray) -> Found:
 
 
 # --- yes and no with ratings ------------------------------------------------------------------------------------------
-def of_yes_no(who: Respondent, samples: int):
-    """Return the true values of an observer of yes/no signal detection, and the estimates of samples."""
+def _observer(who: Respondent) -> tuple[float, float, tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Return d and c of an observer of yes/no signal detection, its criteria, and what it does to either stimulus."""
     d, c = 2 * float(ndtri(who.accuracy)), 0.3 if who.overconfident else 0.0
-    below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
-    expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
-    shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
-    whole = simulate(d, who.m_ratio, c, below, above, 4_000_000, seed=1, cells=1)
-    meta = d * who.m_ratio
-    truth = {"meta_d": meta, "meta_information": float(meta_information(whole).meta_i_signed[0])}
+    criteria = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
+    expected = observers.expected_counts(d, who.m_ratio, c, *criteria, 2)
+    return d, c, criteria, np.vstack([expected.n_s1, expected.n_s2]) / 2
+
+
+def of_yes_no(who: Respondent, samples: int):
+    """Return the true values of confidence of such an observer, and the estimates of samples."""
+    d, c, criteria, shares = _observer(who)
+    whole = simulate(d, who.m_ratio, c, *criteria, 4_000_000, seed=1, cells=1)
+    truth = {"meta_d": d * who.m_ratio, "meta_information": float(meta_information(whole).meta_i_signed[0])}
     if d:
         truth["m_ratio"] = who.m_ratio
     return truth, [_yes_no(each) for each in _drawn(shares, who, samples)]
@@ -220,11 +213,8 @@ def of_yes_no(who: Respondent, samples: int):
 
 def of_type1(who: Respondent, samples: int):
     """Return the true sensitivity and criterion of such an observer, and the estimates of samples."""
-    d, c = 2 * float(ndtri(who.accuracy)), 0.3 if who.overconfident else 0.0
-    below, above = criteria_around(who.m_ratio, c, np.array([0.35, 0.8, 1.35]))
-    expected = observers.expected_counts(d, who.m_ratio, c, below, above, 2)
+    d, c, _, shares = _observer(who)
     truth = {"d": d, "c": c, **({"c_prime": c / d} if d else {})}
-    shares = np.vstack([expected.n_s1, expected.n_s2]) / 2
     return truth, [type1_estimates(each) for each in _drawn(shares, who, samples)]
 
 
@@ -255,36 +245,18 @@ def _yes_no(group: Trials) -> Found:
     return {**meta_d_estimates(group), "meta_information": information}
 
 
-# --- scores, tiers, yes and no without ratings ------------------------------------------------------------------------
-def of_scores(who: Respondent, samples: int):
-    """Return the true locations of scores, and the estimates of samples; there are no runs of them."""
-    return coverage_scores.of_instances(who.accuracy, who.m_ratio == 1.0, who.n, samples, who.seed())
-
-
-def of_tiers(who: Respondent, samples: int):
-    """Return the true values of tiers and composites, and the estimates of samples."""
-    n = who.n * len(coverage_scores.TIERS)
-    return coverage_scores.of_tiers(who.accuracy, who.overconfident, n, samples, who.seed())
-
-
-def of_yes(who: Respondent, samples: int):
-    """Return the true values of a yes that goes with being right, and the estimates of samples."""
-    of = (who.accuracy, 2 * who.m_ratio, who.n, samples, who.seed())
-    return coverage_scores.of_yes_and_no(*of, runs=who.runs)
-
-
 Way = Callable[[Respondent, int], tuple[dict[str, float], list[Found]]]
 #: How to measure, and how many samples of each of the four respondents of a cell.
 WAYS: Mapping[str, tuple[Way, int]] = {
-    "levels": (of_levels, 60),
-    "harmonised": (of_harmonised, 25),
-    "choices": (of_choices, 25),
+    "levels": (partial(_of_tables, levels), 60),
+    "harmonised": (partial(_of_tables, harmonised), 25),
+    "choices": (partial(_of_tables, choices), 25),
     "pairs": (of_pairs, 40),
     "type1": (of_type1, 100),
     "yes_no": (of_yes_no, 25),
-    "scores": (of_scores, 50),
-    "tiers": (of_tiers, 50),
-    "yes": (of_yes, 100),
+    "scores": (coverage_scores.of_instances, 50),
+    "tiers": (coverage_scores.of_tiers, 50),
+    "yes": (coverage_scores.of_yes_and_no, 100),
 }
 #: Ways whose measures have no runs, or the same with any number of them.
 WITHOUT_RUNS = ("scores", "tiers")

@@ -21,7 +21,6 @@ Found = Mapping[str, Estimate]
 #: Levels of confidence of a tier's predictions, and what they say.
 LEVELS = np.array([0.3, 0.5, 0.7, 0.85, 0.95])
 TIERS = ("1a", "1b", "2a", "2b", "3")
-PER_TIER = ("passed_share", "one_minus_ece", "bet_mean")  # rest on the items of one tier
 N_POPULATION = 2_000_000
 
 
@@ -33,11 +32,9 @@ def scores(mean: float, steady: bool, n: int, rng: np.random.Generator) -> np.nd
     return spread if steady else np.where(rng.random(n) < 0.5, whole, spread)
 
 
-def of_instances(
-    mean: float, steady: bool, n: int, count: int, seed: int
-) -> tuple[dict[str, float], list[Found]]:
-    """Return the true locations of scores, and the estimates of samples of them."""
-    rng = resampling.generator(seed)
+def of_instances(who: Any, count: int) -> tuple[dict[str, float], list[Found]]:
+    """Return the true locations of scores, and the estimates of samples of them; there are no runs of them."""
+    mean, steady, n, rng = who.accuracy, who.m_ratio == 1.0, who.n, resampling.generator(who.seed())
     everything = scores(mean, steady, N_POPULATION, rng)[None]
     true = {name: float(robust.location(everything, name)[0]) for name in robust.LOCATIONS}
     true["mean_score"] = true.pop("mean")
@@ -52,11 +49,9 @@ def _located(values: np.ndarray) -> Found:
 
 
 # --- MetaCog-Bench ----------------------------------------------------------------------------------------------------
-def of_tiers(
-    accuracy: float, overconfident: float, n: int, count: int, seed: int
-) -> tuple[dict[str, float], list[Found]]:
-    """Return the true values of tiers and composites, and the estimates of samples of ``n`` items in five tiers."""
-    rng = resampling.generator(seed)
+def of_tiers(who: Any, count: int) -> tuple[dict[str, float], list[Found]]:
+    """Return the true values of tiers and composites, and the estimates of samples of ``n`` items in each tier."""
+    accuracy, overconfident, rng = who.accuracy, who.overconfident, resampling.generator(who.seed())
     # How often a level is used and is right, so that the accuracy is as asked.
     right = np.clip(LEVELS * (accuracy / (LEVELS.mean())), 0.05, 0.99)
     right = np.clip(right + accuracy - right.mean(), 0.02, 0.995)
@@ -70,7 +65,7 @@ def of_tiers(
         "bet_mean": float(np.mean(said)) / 100,
         "composite": ((share + t1b) / 2 + share + share) / 3,
     }
-    return true, [_tiers(accuracy, right, said, max(n // len(TIERS), 2), rng) for _ in range(count)]
+    return true, [_tiers(accuracy, right, said, who.n, rng) for _ in range(count)]
 
 
 def _predicted(
@@ -105,17 +100,18 @@ def _tier(
 
 
 # --- SelfKnowledge ----------------------------------------------------------------------------------------------------
-def of_yes_and_no(
-    accuracy: float, d: float, n: int, count: int, seed: int, *, runs: int = 1
-) -> tuple[dict[str, float], list[Found]]:
+def of_yes_and_no(who: Any, count: int) -> tuple[dict[str, float], list[Found]]:
     """Return the true d′type2 of a yes that goes with being right, and the estimates of samples."""
+    accuracy, d = who.accuracy, 2 * who.m_ratio
     bias = float(ndtri(0.75))
     hits, alarms = float(ndtr(bias)), float(ndtr(bias - d))
     shares = np.array(
         [(1 - accuracy) * alarms, accuracy * hits, (1 - accuracy) * (1 - alarms), accuracy * (1 - hits)]
     )
     true = {"d_type2": d, "d_type2_clip": d}
-    return true, [_yes_no(each) for each in respondents.samples(shares, n, count, seed, runs=runs)]
+    return true, [
+        _yes_no(each) for each in respondents.samples(shares, who.n, count, who.seed(), runs=who.runs)
+    ]
 
 
 def _yes_no(patterns: resampling.Patterns) -> Found:

@@ -9,7 +9,6 @@ is counted apart.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,15 +40,6 @@ class Coverage:
         """Share of the intervals that held it, in per cent; None where no sample had an interval."""
         judged = self.samples - self.without
         return 100 * self.held / judged if judged else None
-
-    @property
-    def error(self) -> float | None:
-        """Standard error of ``percent`` by the number of samples, never below that of one miss."""
-        judged = self.samples - self.without
-        if not judged:
-            return None
-        share = min(max(self.held / judged, 1 / (judged + 1)), judged / (judged + 1))
-        return 100 * math.sqrt(share * (1 - share) / judged)
 
 
 def covered(truth: float, found: Iterable[Estimate | None]) -> Coverage:

@@ -83,14 +83,6 @@ def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, t
     assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
 
 
-def test_a_new_table_replaces_the_old_one(into, tmp_path):
-    kept(into, trials(tmp_path / "p.csv", 5))
-    before = people.measured(into.context.study)
-    assert kept(into, trials(tmp_path / "p.csv", 3)) == (36, 3, 0)
-    after = people.measured(into.context.study)
-    assert set(before["n_items"]) == {5} and set(after["n_items"]) == {3}
-
-
 def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path):
     study = into.context.study
     publishing.publish(study)
@@ -134,29 +126,3 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     with pytest.raises(StudyError, match="no column 'who'"):
         people.keep(into, path, (), None, ImportOptions(people="who"))
     assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
-
-
-def test_the_columns_that_are_used_are_told(into, tmp_path):
-    told = list[str]()
-    people.keep(
-        into, trials(tmp_path / "t.csv", 3), (), None, ImportOptions(people="subject", show=told.append)
-    )
-    used = "model=subject, choice=answer, item_id=item_id, confidence=confidence; ignored: none"
-    assert told[0] == f"a table of answers; columns used: {used}"
-
-
-def test_a_column_that_proves_nothing_is_left_aside_for_everybody(into, tmp_path):
-    file = trials(tmp_path / "t.csv", 3)
-    first, *rest = file.read_text().splitlines()
-    file.write_text("\n".join([f"{first},correct", *(f"{row},maybe" for row in rest)]))
-    assert kept(into, file) == (36, 3, 0)
-
-
-def test_what_people_predicted_is_their_answer_where_the_right_one_stands_beside_it(into, tmp_path):
-    file = trials(tmp_path / "t.csv", 3, lambda who: 0.0)
-    first, *rest = file.read_text().splitlines()
-    head = first.replace("answer", "prediction") + ",answer"
-    file.write_text("\n".join([head, *(f"{row},{KEYS[row.split(',')[1]]}" for row in rest)]))
-    assert kept(into, file) == (36, 3, 0)
-    own = pl.read_parquet(people.path_of(into.context.home, "questions"))
-    assert own["correct"].sum() == 0

@@ -5,23 +5,11 @@ import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, messages
-from metacog_pipeline.benchmarks.signaldetection.read import WORDS, fields
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling
-from metacog_pipeline.reading.calls import said
-from metacog_pipeline.reading.envelope import Envelope
-from metacog_pipeline.reading.reader import read
 from metacog_pipeline.stats.counts import Counts, counts_from_trials
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.type1 import type1
-
-
-def parse(reply, ratings=5):
-    """Return decision and confidence of a reply."""
-    found = read(Envelope.of(reply), fields(WORDS["A"], ratings))
-    return tuple(
-        said(found.fields[name]) if name in found.fields else None for name in ("decision", "confidence")
-    )
 
 
 def request(
