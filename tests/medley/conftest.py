@@ -118,11 +118,6 @@ def build_debate(number=1, strong="high", weak="low", crowd=5, strong_reason=STR
     )
 
 
-@pytest.fixture(scope="session")
-def debate():
-    return build_debate
-
-
 def converse_with(respond, item, condition="normal", mode="text", seed=1):
     """Ask a respondent every step of an instance; return its replies and the requests by step."""
     replies, requests = {}, {}

@@ -55,8 +55,7 @@ def test_transfer_comes_back_and_failures_fall_short_by_one_field(rate, answered
     assert set(found.filter(pl.col("passed") == 0)["n_ok"]) <= {2} and near(found["core_ok"], rate)
 
 
-@pytest.mark.parametrize("name", ["pre.number", "pre.text"])
-@pytest.mark.parametrize("bias", [-0.2, 0.0, 0.25])
+@pytest.mark.parametrize(("name", "bias"), [("pre.number", -0.2), ("pre.text", 0.25)])
 def test_calibration_comes_back(name, bias, answered):
     observer = ObserverSpec(accuracy=0.55, difficulty_slope=0.1, confidence_bias=bias)
     items = copies(named(name), N)
@@ -78,8 +77,9 @@ def test_confidence_after_the_answer_follows_the_truth_by_metacognition(answered
     assert sighted["post"].to_list() == [100.0 * c for c in sighted["correct"]]
 
 
-@pytest.mark.parametrize("name", ["bet.unknowable", "bet.insufficient"])
-@pytest.mark.parametrize("rate", [0.0, 0.45, 1.0])
+@pytest.mark.parametrize(
+    ("name", "rate"), [("bet.unknowable", 0.0), ("bet.insufficient", 0.45), ("bet.unknowable", 1.0)]
+)
 def test_noticing_that_there_is_no_answer_comes_back(name, rate, answered):
     found = answered(copies(named(name), N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
     assert near(found["passed"], rate), wrongly(found, rate)

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import read
-from metacog_pipeline.interchange import matching
-from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.interchange.question import Question as Item
 from metacog_pipeline.interchange.question_rows import question_of
 from tests.tables import every
@@ -112,15 +110,6 @@ def test_a_part_of_a_date_is_met_by_it_and_by_a_finer_one(key, said):
 )  # fmt: skip
 def test_another_date_is_no_match(key, said):
     assert right(key, said) is not True
-
-
-def test_a_log_that_writes_a_date_otherwise_has_the_same_key():
-    mine, theirs, others = (
-        question_of({"id": "q", "question": "When?", "answer": said}, "own")
-        for said in ("May 5, 1990", "5. Mai 1990", "6. Mai 1990")
-    )
-    assert matching._same_key(Question(**mine), theirs)
-    assert not matching._same_key(Question(**mine), others)
 
 
 @every(

@@ -1,22 +1,18 @@
 """The explorer as files: every text stays text; each filter shows what it says; numbers lead to their answers."""
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from metacog_pipeline.cli import cli
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import explorer, pieces
 from metacog_pipeline.report.page import build_report
 from tests.report.answers import HOSTILE, answered, call, filled
 from tests.report.conftest import made_home, serious_violations, write
-from tests.studies import write_study
 
 N_ITEMS = 23  # more than one slice
 MODELS = ("alpha", "beta")
@@ -65,14 +61,6 @@ def test_there_is_a_small_index_and_a_file_of_each_question_set_condition_and_sl
     assert [row[0] for row in questions] == [f"item-{i:03}" for i in range(N_ITEMS)]
 
 
-def test_the_command_prints_the_file_to_open_and_serves_nothing(home, tmp_path):
-    models = {"name": "alpha", "provider": "simulated"}
-    study = write_study(tmp_path, models, benchmarks={"signaldetection": {}}, home=str(home))
-    result = CliRunner().invoke(cli, ["report", str(study)])
-    explorer = home.report / "explore" / "index.html"
-    assert result.exit_code == 0 and result.stdout.splitlines() == [str(home.page), str(explorer)]
-
-
 def test_the_grid_says_right_wrong_and_nothing_readable(folder):
     number, place, grids = data(folder, "grid-0-0.js")
     (alpha, (right, sure, n, judged)) = grids
@@ -117,27 +105,6 @@ def test_a_long_text_is_cut_and_its_length_is_kept(tmp_path):
 
 def test_a_benchmark_may_have_no_table_of_responses(home):
     assert explorer._own_columns(home, "signaldetection") and explorer._own_columns(home, "unheard of") == []
-
-
-def test_every_file_of_the_report_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    home, placed, forced, unforced = filled_home(tmp_path, MODELS), [], set(), []
-    fsync, replace = os.fsync, Path.replace
-
-    def forces(descriptor: int) -> None:
-        forced.add(Path(f"/proc/self/fd/{descriptor}").readlink())
-        fsync(descriptor)
-
-    def places(source: Path, target: Path) -> Path:
-        if source not in forced:
-            unforced.append(target)
-        placed.append(target)
-        return replace(source, target)
-
-    monkeypatch.setattr(os, "fsync", forces)
-    monkeypatch.setattr(Path, "replace", places)
-    build_report(home)
-    assert {path.name for path in placed} >= {"report.js", "explorer.js", "index.html"} and not unforced
-    assert {path.parent for path in placed} <= forced
 
 
 def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home):

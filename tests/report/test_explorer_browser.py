@@ -71,13 +71,6 @@ def shown(page: Any, address: str) -> Any:
     return page
 
 
-def test_a_model_that_gave_no_response_is_a_column_and_its_page_says_why(home):
-    (benchmark,) = explorer.contents(home)
-    assert benchmark.models == ("alpha", "beta", "broken")
-    kept = (build_report(home).parent / explorer.FOLDER / "items-0-0.js").read_text("utf-8")
-    assert '"why":"fatal: model_not_found"' in kept
-
-
 @pytest.mark.browser
 def test_columns_are_the_models_that_are_chosen(home, page):
     address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
@@ -97,13 +90,6 @@ def test_shares_over_several_runs_are_those_of_the_board_and_count_answers(home,
     n = N_ITEMS * len(RUNS)
     assert cells == [f"33.3 % of {n}", f"100.0 % of {n}", "no verdict"]
     assert page.locator("#rows tr").nth(1).locator("td").all_inner_texts()[0].startswith("33 %")
-
-
-@pytest.mark.browser
-def test_models_disagree_whoever_of_them_is_shown(home, page):
-    address = (build_report(home).parent / explorer.FOLDER / explorer.PAGE).as_uri()
-    found = shown(page, f"{address}#which=disagree&model=alpha")
-    assert found.inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
 
 
 @pytest.mark.browser

@@ -14,7 +14,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.report.pieces import SCRIPT
 from tests.report.answers import call, filled, response
 from tests.report.conftest import compared, made_home, serious_violations, write
 
@@ -28,7 +27,6 @@ PAGES = {
     "item": "explore/index.html#item=item-001",
     **{name: f"papers/{name}/index.html" for name in registry.names() if registry.load(name).exhibits()},
 }
-COLOURS = ("color", "backgroundColor")
 WIDTHS, SCHEMES = (390, 1280, 2560), ("light", "dark")
 # Visible rectangles of text, cut at whatever scrolls around them; pairs of which one lies on the other.
 OVERLAPS = """() => {
@@ -140,16 +138,6 @@ def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser
         assert page.evaluate(OVERLAPS) == [], width
     assert page.said == []
     page.close()
-
-
-def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_dark(report, browser):
-    seen = []
-    for scheme in SCHEMES:
-        page = opened(browser, (report / "index.html").as_uri(), scheme=scheme)
-        assert page.asked == [(report / name).as_uri() for name in ("index.html", SCRIPT)]
-        seen.append({page.evaluate(f"getComputedStyle(document.body).{name}") for name in COLOURS})
-        page.close()
-    assert all(len(colours) == 2 for colours in seen) and not seen[0] & seen[1]
 
 
 def test_a_table_sorts_by_keyboard_filters_and_saves(report, browser):

@@ -4,24 +4,12 @@ import dataclasses
 from typing import Any
 
 import polars as pl
-import pytest
 
-from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Measure, MeasureSet
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.frames import read_frame, write_frame
-from tests.studies import asked
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    found = asked(registry.load("metamedqa"), tmp_path_factory.mktemp("one"))
-    for each in files.tasks.partitions(found):
-        files.read(found, each)
-        files.score(found, each)
-    return found
 
 
 def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_computed(bench, monkeypatch):

@@ -6,23 +6,12 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from metacog_pipeline import registry
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.calibration import every_measure
 from metacog_pipeline.scoring.estimates import OUTSIDE, WITHHELD, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.frames import read_frame
-from tests.studies import asked
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    found = asked(registry.load("metamedqa"), tmp_path_factory.mktemp("one"))
-    for each in files.tasks.partitions(found):
-        files.read(found, each)
-        files.score(found, each)
-    return found
 
 
 def test_a_measure_that_is_never_withheld_keeps_its_number_in_an_incomplete_run(bench, monkeypatch):
