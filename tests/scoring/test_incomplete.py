@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import cross_benchmark as incomplete
 from metacog_pipeline.scoring.schemas import CALIBRATION
 
@@ -62,3 +63,13 @@ def test_where_incomplete_runs_are_allowed_their_numbers_say_so(row, said):
 def test_what_would_not_stand_in_the_table_is_not_missed():
     row = _told(_scored("ok", "ok", of_3="not_run"), shown=False)
     assert (row["estimate"], row["status"], row["low_n"]) == (0.2, "ok", True)
+
+
+def test_a_study_without_answers_has_empty_tables(tmp_path):
+    study = SimpleNamespace(
+        home=Home(tmp_path),
+        models=[SimpleNamespace(name="one")],
+        study=SimpleNamespace(seed=1),
+        enabled=(),
+    )
+    assert incomplete.publish(study) == 0

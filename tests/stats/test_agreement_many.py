@@ -39,3 +39,19 @@ def test_no_order_of_raters_or_units_changes_anything(units):
     other = agreement_many.krippendorff_alpha(ratings[::-1, ::-1], n_boot=5).value
     assert (value is None) == (other is None)
     assert value is None or (value == pytest.approx(other, abs=1e-12) and value <= 1 + 1e-12)
+
+
+def test_full_agreement_of_many_raters_has_no_interval_and_says_so():
+    for found in (
+        agreement_many.fleiss_kappa([[3, 0], [0, 3]]),
+        agreement_many.fleiss_kappa([[3, 0], [0, 3]] * 20),
+        agreement_many.krippendorff_alpha([[1, 2] * 10, [1, 2] * 10]),
+        agreement_many.krippendorff_alpha([[1, 2, 3] * 5, [1, 2, 3] * 5]),
+    ):
+        assert found.value == pytest.approx(1.0)
+        assert (found.low, found.high) == (None, None)
+        assert found.status == agreement_many.NO_SPREAD
+    one = agreement_many.fleiss_kappa([[3, 0], [3, 0]])
+    assert (one.low, one.status) == (None, agreement_many.ONE_CATEGORY)
+    some = agreement_many.fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]])
+    assert some.low < some.high and some.status == "ok"

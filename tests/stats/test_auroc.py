@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
+from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.auroc import (
     auroc,
     auroc_from_patterns,
@@ -94,3 +95,14 @@ def test_one_wrong_answer_or_perfect_separation_has_an_interval_but_no_standard_
     perfect = auroc_from_counts([[5, 0], [0, 5]])
     assert (perfect.value, perfect.high, perfect.sem, perfect.status) == (1.0, 1.0, None, "ok")
     assert 0.5 < perfect.low < 0.9
+
+
+def test_areas_of_two_levels_are_marked_until_their_coverage_is_good():
+    stated, right = [0.95] * 60 + [0.8] * 40, [1] * 55 + [0] * 5 + [1] * 25 + [0] * 15
+    two, more = auroc(stated, right), auroc([*stated[:-1], 0.7], right)
+    assert (two.method, more.method) == ("scaled score, two levels", "scaled score")
+    assert auroc(stated * 2, right * 2, list(range(100)) * 2).method == "scaled score, two levels, clustered"
+    few = coverage.low_n
+    assert few("auroc2", two.method, two.value, two.low, two.n, 20) is True
+    assert few("auroc2", more.method, more.value, more.low, more.n, 20) is False
+    assert few("auroc2", two.method, two.value, two.low, 2000, coverage.LEAST_OF_TWO_LEVELS) is False

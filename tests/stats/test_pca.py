@@ -31,3 +31,10 @@ def test_a_column_without_spread_takes_no_part():
     assert found.explained == pytest.approx([1, 0])
     assert pca(np.full((6, 2), 0.3)).status == NO_SPREAD
     assert pca(np.ones((1, 3))).status == TOO_FEW
+
+
+def test_the_sign_of_a_principal_component_does_not_hang_on_the_last_bit_of_equal_loadings():
+    """Two columns that mirror each other load equally: the first one decides, and is positive."""
+    x = np.arange(8.0)
+    for table in (np.column_stack([x, -x]), np.column_stack([x, -x * (1 + 1e-15)])):
+        assert pca(table).loadings[0, 0] > 0

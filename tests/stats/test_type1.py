@@ -103,3 +103,11 @@ def test_a_padded_empty_class_keeps_its_status():
     result = type1(padded(counts([0, 0, 0, 0], [1, 2, 3, 4])))
     assert math.isfinite(result.d[0]) and result.status[0] == "no_s1_trials"
     assert "S1" in result.estimate("d").status
+
+
+def test_ln_beta_at_rates_of_one_half_has_an_interval():
+    for correction in ("none", "loglinear", "half"):
+        made = type1_from_table([5, 6], [5, 4], [5, 5], [5, 5], correction)
+        for cell in (0, 1):
+            found = made.estimate("ln_beta", cell)
+            assert found.low < found.value < found.high and found.sem > 0.01 and found.status == "ok"
