@@ -5,12 +5,10 @@ from itertools import product
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, claim_confidence
+from metacog_pipeline.benchmarks.medley.items import CONDITIONS
 from metacog_pipeline.benchmarks.medley.measures import ALL_ALIKE
 from metacog_pipeline.benchmarks.medley.pull import NO_ONE_ALONE, NO_PLACEBO
-from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.scores import score_instances
-from metacog_pipeline.llm.spec import ObserverSpec
 from tests.medley.bound import compared, estimated, observed
 from tests.medley.conftest import build_debate
 
@@ -82,12 +80,3 @@ def test_what_asking_again_shifts_is_no_pull(scored):
         row = of(estimated(drifted.filter(side), n_boot=50))["stubborn", "pull_crowd"]
         # Half of it is in the mean of both runs under normal, and the whole is what asking again shifts.
         assert row["estimate"] == pytest.approx(DRIFT * sign) and row["status"] in ("ok", ALL_ALIKE)
-
-
-def observer(character, seed=3, **more):
-    return ObserverSpec(character=character, seed=seed, **more)
-
-
-def levels(reply):
-    parsed = parse_reply(reply)
-    return [claim_confidence(parsed, claim) for claim in CLAIM_IDS]

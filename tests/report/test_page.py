@@ -103,12 +103,6 @@ def test_a_study_without_confidence_or_without_risk_has_the_figures_it_can_have(
         assert "alpha" in words(build_report(make_home(conditions=conditions)))
 
 
-def test_the_same_board_gives_the_same_page(make_home):
-    home = make_home()
-    first = build_report(home).read_bytes()
-    assert build_report(home).read_bytes() == first
-
-
 def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home):
     home = make_home()
     with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:

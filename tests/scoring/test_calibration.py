@@ -8,20 +8,16 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
-from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, draws, every_measure
+from metacog_pipeline.scoring.calibration import CALIBRATION, cells_of, every_measure
 from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX
 from metacog_pipeline.scoring.schemas import HARMONISED
-from metacog_pipeline.stats import calibration, confidence_grid, coverage
+from metacog_pipeline.stats import calibration, coverage
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_grid import CELLS, STATISTICS
 from metacog_pipeline.stats.confidence_measures import of_trials, trials
 from tests.tables import every
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
-
-
-def measures(patterns, seed, n_boot):
-    return confidence_grid.measures(patterns, draws(patterns, seed, n_boot))
 
 
 def answers(pairs, model="one", runs=1, benchmark="metamedqa", alternatives=4):

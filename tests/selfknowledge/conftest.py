@@ -26,11 +26,6 @@ PLAIN = Item(
     item_id="sk-2", dataset="sample", split="all", position=1, questions=(("en", "Who wrote {question}? {0} 100%"),),
     answers=(("en", ("Nobody",)),),
 )  # fmt: skip
-UNANSWERABLE = Item(
-    item_id="sk-3", dataset="mkqa", split="all", position=2, questions=(("en", "When will it rain?"), ("es", "¿Lloverá?")),
-    answers=(("en", ()), ("es", ())),
-)  # fmt: skip
-ITEMS = (CAPITAL, PLAIN, UNANSWERABLE)
 
 
 def abstains(text: str, *accepted: str) -> bool:

@@ -11,7 +11,6 @@ from metacog_pipeline.scoring import comparisons
 from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, score, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
-VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None}
 
 
 def criterion(frame: pl.DataFrame) -> pl.DataFrame:

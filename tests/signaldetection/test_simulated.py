@@ -3,19 +3,10 @@
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, messages
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.stats.counts import Counts, counts_from_trials
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.type1 import type1
-
-
-def request(
-    item: Item, wording: Wording, condition: str = "confidence", seed: int = 1, **more: object
-) -> ChatRequest:
-    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed), **more)  # type: ignore[arg-type]
 
 
 def counted(rows: pl.DataFrame, ratings: int = 5) -> Counts:

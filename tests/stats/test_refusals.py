@@ -31,7 +31,7 @@ from tests.tables import every
 
 NAN, INF = math.nan, math.inf
 TWO = Patterns(np.eye(2), np.array([1, 1]))
-ONES, CELL = np.ones(10), counts([1, 2, 3, 4], [4, 3, 2, 1])
+CELL = counts([1, 2, 3, 4], [4, 3, 2, 1])
 DRAWS = np.random.default_rng(1).normal(1.0, 0.1, 4000)
 OBSERVER = {"d": 1.0, "m_ratio": 1.0, "c": 0.0, "criteria_s1": [-0.5], "criteria_s2": [0.5], "n": 10}
 IMPOSSIBLE = [

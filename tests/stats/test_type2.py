@@ -11,7 +11,6 @@ from metacog_pipeline.stats.type2 import auroc2, bin_confidence
 vectors = st.integers(1, 6).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
 )
-scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=60)
 
 
 @given(vectors)
