@@ -213,7 +213,8 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 
 def usage(value: Any, *names: str) -> Usage:
-    """Return the counts of tokens that have these names."""
+    """Return the counts of tokens that have these names, of input, output and reasoning."""
+    names = names or ("input_tokens", "output_tokens", "reasoning_tokens")
     return Usage(*(values.count_at(value, name) for name in names))
 
 

@@ -65,22 +65,18 @@ def test_a_body_of_the_responses_api_is_not_kept_and_says_so(tmp_path):
 
 
 # --- inspect_ai -------------------------------------------------------------------------------------------------------
-def test_a_task_without_a_model_has_that_of_its_answers(changed):
-    path = changed(
-        lambda sample: sample["output"].update(model="openai/gpt-5-mini"),
-        lambda header: header["eval"].update(model="none/none"),
-    )
-    assert {each.model for each in samples(path)} == {"openai/gpt-5-mini"}
-
-
-def test_the_scorer_that_compares_answers_gives_the_verdict(changed):
+def test_the_scorer_that_compares_gives_the_verdict_and_answers_the_model_of_a_task_without_one(changed):
     scores = {"response_length": {"value": 0}, "match": {"value": "C"}}
-    scorers = [{"name": "response_length"}, {"name": "inspect_ai/match"}]
-    path = changed(
-        lambda each: each.update(choices=None, target="5", scores=scores),
-        lambda header: header["eval"].update(scorers=scorers),
-    )
-    assert {(each.right, *each.question["answers"]) for each in samples(path)} == {(True, "5")}
+    about = {"scorers": [{"name": "response_length"}, {"name": "inspect_ai/match"}], "model": "none/none"}
+
+    def other(each):
+        each.update(choices=None, target="5", scores=scores)
+        each["output"].update(model="openai/gpt-5-mini")
+
+    found = samples(changed(other, lambda header: header["eval"].update(about)))
+    assert {(each.right, each.model, *each.question["answers"]) for each in found} == {
+        (True, "openai/gpt-5-mini", "5")
+    }
 
 
 def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_path, take):

@@ -130,6 +130,15 @@ def test_responses_of_gemini_name_their_request(tmp_path, take):
     assert (only.name, only.said.text) == ("q7", "Answer: B")
 
 
+def test_options_that_end_two_contexts_alike_are_those_of_the_item(tmp_path):
+    doc = {"sentence": "It was too big: _.", "option1": "the cup", "option2": "the box"}
+    asked = [[f"It was too big: {each}", " ."] for each in ("the cup", "the box")]
+    row = {**choice(0, [-3, -1]), "doc": doc, "arguments": asked}
+    (only,) = samples(lines(tmp_path / "samples_winogrande.jsonl", row))
+    assert only.question is not None
+    assert (only.question["options"], only.question["answer"]) == (["the cup", "the box"], "B")
+
+
 def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):
     def row(before):
         doc = {"TEXT": "The film was a delight from start to end.", "label": 1}

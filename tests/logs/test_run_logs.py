@@ -51,38 +51,29 @@ def test_trials_and_several_replies_of_helm_are_runs_and_what_is_no_reply_is_cou
     ]  # fmt: skip
 
 
-def events(*rows, name="capitals.s1.simple-v0", model="gpt-3.5-turbo"):
-    head = {"spec": {"completion_fns": [model], "eval_name": name}}
-    return "".join(json.dumps(each) + "\n" for each in (head, {"final_report": {"accuracy": 0.5}}, *rows))
-
-
 def event(kind, number, **data):
     return {"sample_id": f"capitals.s1.{number}", "type": kind, "data": data}
 
 
 def test_a_log_of_openai_evals_is_scored_as_its_matches_say(tmp_path, take):
     chat = [{"role": "system", "content": "One word."}, {"role": "user", "content": "Capital of Italy?"}]
-    path = tmp_path / "230417_gpt-3.5-turbo_capitals.jsonl"
-    path.write_text(events(
+    path = lines(
+        tmp_path / "230417.jsonl", {"spec": {"completion_fns": ["gpt"], "eval_name": "capitals.s1"}}, {"final_report": {}},
         event("sampling", 1, prompt=chat, sampled=["Rome"]), event("match", 1, correct=True, expected="Rome"),
-        event("sampling", 2, prompt="Capital of France?\nAssistant: ", sampled="Lyon"),
-        event("match", 2, correct=False, expected=["Paris"], picked=None),
-        event("sampling", 3, prompt="Why?", sampled=["Because."]),
+        event("sampling", 3, prompt="Why?", sampled="Because."),
         event("sampling", 3, prompt="Is it good?", sampled=["Y"]),
         event("metrics", 3, choice="Y", score=1.0),
         event("sampling", 4, prompt="Twice?", sampled=["a", "b"]), event("match", 4, correct=True, expected="a"),
         event("error", 5, type="RateLimitError", message="slow down"),
-    ))  # fmt: skip
+    )  # fmt: skip
     found = samples(path)
     assert [(each.name[-1], each.said.text, each.right, each.run) for each in found] == [
-        ("1", "Rome", True, 1), ("2", "Lyon", False, 1), ("3", "Because.", True, 1), ("4", "a", None, 1),
-        ("4", "b", None, 2), ("5", "", None, 1),
+        ("1", "Rome", True, 1), ("3", "Because.", True, 1), ("4", "a", None, 1), ("4", "b", None, 2), ("5", "", None, 1),
     ]  # fmt: skip
     asked = (found[0].task, found[0].model, found[0].question["question"])
-    assert asked == ("capitals.s1.simple-v0", "gpt-3.5-turbo", "Capital of Italy?")
-    assert found[-1].why == "was not answered: slow down"
+    assert asked == ("capitals.s1", "gpt", "Capital of Italy?")
     done = take(path)
-    assert done.kept == 5
+    assert done.kept == 4
     assert Counter(why for _, _, why in done.rejected) == {
         "has no short right answer, and the log no verdict": 2, "was not answered: slow down": 1,
     }  # fmt: skip

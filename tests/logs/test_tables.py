@@ -153,11 +153,9 @@ ASKED = {"question": "Which one?", "response": "It is B.", "confidence": 70}
      ({"question": {"messages": []}}, "question is no text; give a column with its text"),
      ({"question": ["Why?", "How?"]}, "question is no text")],
 )  # fmt: skip
-def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused_with_the_way_out(
-    tmp_path, take_table, cells, told
-):
+def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused(tmp_path, take, cells, told):
     with pytest.raises(StudyError, match=re.escape(f"row 1: {told}")):
-        take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", **cells}))
+        take(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", **cells}), scale=PERCENT.scale)
 
 
 def test_decimals_of_parquet_are_numbers(tmp_path):

@@ -27,7 +27,6 @@ _ZSTD, _HEAD = 93, 30  # a packing that Python's zipfile does not know; bytes of
 #: Scorers that compare a short answer or a letter, as our readers do; of others the log's own verdict counts.
 _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
-_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
 def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
@@ -111,7 +110,7 @@ def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
     made.model = made.model or reported
     made.said = Completion(
         _STATUS.get(finish, Status.OK), said if isinstance(said, str) else _text_of(message.get("content"))[0],
-        finish or None, reported or None, record.usage(output.get("usage"), *_COUNTS),
+        finish or None, reported or None, record.usage(output.get("usage")),
         logprobs=values.token_logprobs(listed(at(choice, "logprobs", "content"))),
     )  # fmt: skip
     tools = any(each.get("tool_calls") for each in (*objects(found.get("messages")), message))

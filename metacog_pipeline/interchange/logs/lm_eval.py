@@ -84,7 +84,8 @@ def _question(
     gold = record.place_of(int(key) if key in map(str, range(n)) else key, options)
     if gold is None or not n == len(options) <= len(LETTERS):
         return None
-    if all(len(each) == 1 for each in options):  # letters of options that the item has, or the prompt alone
+    # letters, or ends of two contexts (WinoGrande), of options that the item has, or the prompt alone
+    if all(len(each) == 1 for each in options) or len({*options}) < n:
         stem, shown = (text, own) if len(own) == n else record.with_options(prompt)
         text, options = (stem, shown) if len(shown) == n else (prompt or text, options)
     return record.keyed(text, options, [gold], context=context)

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT
 from metacog_pipeline.interchange.record import OK, Sample, at, listed, mapping, objects, question_cells
 from metacog_pipeline.llm.wire import values
-
-_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
 # --- Every Eval Ever: a line for each item -----------------------------------------------------------------------------
@@ -29,7 +27,7 @@ def every_eval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample
         counted[place] += 1
         made = Sample(place[0], place[1] or path.stem, place[2], run=counted[place])
         asked, error = mapping(row.get("input")), row.get("error")
-        made.said = replace(OK, usage=record.usage(row.get("token_usage"), *_COUNTS))
+        made.said = replace(OK, usage=record.usage(row.get("token_usage")))
         made.question = question_cells(asked.get("raw"), asked.get("choices"), asked.get("reference"))
         made.right = record.scored(mapping(row.get("evaluation")), ("is_correct",))
         several = row.get("interaction_type") not in (None, "single_turn")
@@ -43,9 +41,9 @@ def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
     """Yield the results of ``promptfoo eval -o``."""
     counted = Counter[tuple[str, str]]()
     for row in rows:
-        provider, raw, test = row.get("provider"), at(row, "prompt", "raw"), row.get("testIdx")
+        provider, raw = row.get("provider"), at(row, "prompt", "raw")
         model = str(at(provider, "label") or at(provider, "id") or provider or "")
-        name = f"{row.get('promptIdx')}.{test}" if test is not None else sha256_hex(str(raw))[:12]
+        name = f"{row.get('promptIdx')}.{row.get('testIdx')}"
         counted[model, name] += 1
         made = Sample(name, path.name.partition(".json")[0], model, run=counted[model, name])
         asserted, judged = (
@@ -127,11 +125,10 @@ def lighteval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
         gold = doc.get("gold_index", doc.get("gold"))
         golds = gold if isinstance(gold, list) else [gold]
         known = [each for each in golds if isinstance(each, int) and 0 <= each < len(options)]
-        stem, shown = record.with_options(query)
-        if len(shown) == len(options) > 0:  # where the choices are bare letters their texts are in the prompt
-            query, options = stem, shown
+        # where the choices are bare letters their texts are in the prompt
+        own = [] if len(record.with_options(query)[1]) == len(options) else options
         made = Sample(str(doc.get("id") or number), task, model, right=right)
-        made.question = record.keyed(query, options, known, read=right is not None)
+        made.question = record.keyed(query, own, known, read=right is not None)
         replies = listed(said.get("text"))
         likely = [each[0] if listed(each) else each for each in listed(said.get("logprobs"))]
         numbers = len(likely) == len(options) > 1 and all(isinstance(each, float) for each in likely)

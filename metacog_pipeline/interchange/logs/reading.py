@@ -21,10 +21,9 @@ _LIGHTEVAL = {"doc", "model_response"}, {"full_prompt", "predictions", "choices"
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
-    """Return the samples of a log; None for a file that is none, such as a plain table.
+    """Return the samples of a log, None for a plain table; StudyError here or while samples are read, where it is damaged.
 
-    With ``status`` in ``trust`` a run that did not finish is read as far as it came. Raises ``StudyError`` here or while
-    samples are read, where a log is damaged or cannot be read.
+    With ``status`` in ``trust`` a run that did not finish is read as far as it came.
     """
     if path.suffix.lower() == ".eval":
         return inspect_log.read_eval(path, trust)
