@@ -17,15 +17,6 @@ FIRST_REPLY = "_first_reply"  # behind the name of a measure: of first replies a
 STATUSES = ("drawn", "recomputed", "differs", "cannot")  # of an exhibit
 
 
-def numbered(**last: int) -> tuple[str, ...]:
-    """Return the numbers of figures and tables up to the last of each kind: ``numbered(Figure=1, Table_S=1)``."""
-    return tuple(
-        f"{kind.replace('_', ' ')}{'' if '_' in kind else ' '}{number}"
-        for kind, count in last.items()
-        for number in range(1, count + 1)
-    )
-
-
 def board_condition(task: str | None, condition: str | None) -> str:
     """Return a condition as boards show it: the task, where there is one, and the condition."""
     return " ".join(each for each in (task, condition) if each is not None)
@@ -40,7 +31,6 @@ class Paper:
     year: int
     where: str
     url: str = ""
-    numbered: tuple[str, ...] = ()  # figures and tables as the paper numbers them; each has an Exhibit
 
 
 @dataclass(frozen=True, slots=True)

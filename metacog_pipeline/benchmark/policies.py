@@ -10,8 +10,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,11 +90,13 @@ def _of_instrument(every: Sequence[Probe]) -> list[Verdict]:
     if probes[0].options:
         weights = _weights(probes)
         chance = np.array([len(each.right) / len(each.options) for each in probes])
+        expected = float(weights @ chance)
         hits = {name: _hits(probes, scores) for name, scores in _policies(probes, weights).items()}
     else:
         weights = np.full(len(probes), 1 / len(probes))
         times = Counter(str(each.right[0]) for each in probes)
-        chance = np.full(len(probes), max(FREE, 1 / len(times)))
+        expected = max(FREE, 1 / len(times))
+        chance = np.full(len(probes), expected)
         common = max(times, key=lambda text: (times[text], text))
         said = {
             "constant answer": [common] * len(probes),
@@ -105,7 +107,7 @@ def _of_instrument(every: Sequence[Probe]) -> list[Verdict]:
             for name, texts in said.items()
         }
     high = _end_of_chance(probes, chance, weights, LEVEL / 2 / len(hits))
-    about = probes[0].instrument, len(probes), float(weights @ chance)
+    about = probes[0].instrument, len(probes), expected
     return [Verdict(name, float(np.dot(weights, own)), high, *about) for name, own in hits.items()]
 
 
@@ -194,32 +196,26 @@ def _learned(
 ) -> Scores:
     """Return naive Bayes over the features of single options, learned from the items of other clusters."""
     # An option is as good as its features are more frequent in right than in wrong options of other items, each item
-    # by its weight in the score.
-    # Sorted: the last digits of a sum depend on the order.
-    seen = [[sorted({*features(each, k)}) for k in range(len(each.options))] for each in probes]
-    # Of all probes (unit None), and of those of each cluster, which are taken off again; "" is every option.
-    times = Counter[tuple[str | None, str]]()
-    weight: dict[tuple[str | None, str, bool], float] = defaultdict(float)
-    for each, options, scaled in zip(probes, seen, weights * len(probes), strict=True):
-        for k, found in enumerate(options):
-            for unit, feature in product((None, each.unit), ("", *found)):
-                times[unit, feature] += 1
-                weight[unit, feature, k in each.right] += scaled
+    # by its weight in the score. Sorted: the last digits of a sum depend on the order.
+    options = [(place, k) for place, each in enumerate(probes) for k in range(len(each.options))]
+    seen = [sorted({*features(probes[place], k)}) for place, k in options]
+    of = np.array([place for place, _ in options])
+    right = np.array([k in probes[place].right for place, k in options])
+    _, cluster = np.unique([probes[place].unit for place in of], return_inverse=True)
+    row = np.repeat(np.arange(len(seen)), [len(found) for found in seen])
+    names, feature = np.unique([name for found in seen for name in found], return_inverse=True)
+    # A cell for each cluster and feature: what the cluster has of it is taken off again.
+    _, cell = np.unique(cluster[row] * len(names) + feature, return_inverse=True)
 
-    def elsewhere(unit: str, feature: str, right: bool) -> float:
-        return weight.get((None, feature, right), 0.0) - weight.get((unit, feature, right), 0.0)
+    def elsewhere(amount: Floats) -> tuple[Floats, Floats]:
+        """Return how much the options of other clusters have: those with each feature, and all."""
+        with_feature: Any = np.bincount(feature, amount[row])[feature] - np.bincount(cell, amount[row])[cell]
+        return with_feature, (amount.sum() - np.bincount(cluster, amount)[cluster])[row]
 
-    def evidence(unit: str, found: Iterable[str]) -> float:
-        """Return the log odds that an option with these features is right."""
-        score = 0.0
-        for feature in found:
-            if times[None, feature] - times[unit, feature] >= _SEEN_TWICE:
-                for right, sign in ((True, 1), (False, -1)):
-                    share = (elsewhere(unit, feature, right) + 0.5) / (elsewhere(unit, "", right) + 1)
-                    score += sign * float(np.log(share))
-        return score
-
-    return [
-        np.array([evidence(each.unit, found) for found in options])
-        for each, options in zip(probes, seen, strict=True)
-    ]
+    odds = np.zeros(len(row))
+    for side, sign in ((right, 1), (~right, -1)):
+        with_feature, every = elsewhere(weights[of] * len(probes) * side)
+        odds += sign * np.log((with_feature + 0.5) / (every + 1))
+    odds[elsewhere(np.ones(len(seen)))[0] < _SEEN_TWICE] = 0
+    scores = np.bincount(row, odds, minlength=len(seen))
+    return np.split(scores, np.flatnonzero(np.diff(of)) + 1)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +20,6 @@ from metacog_pipeline.benchmark.contract import Benchmark, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
-from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status
 from metacog_pipeline.scoring import files
@@ -40,19 +38,6 @@ READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 
 class Broken(AssertionError):
     """A rule of the contract that does not hold: what, where, what to do."""
-
-
-@contextlib.contextmanager
-def held(what: str, to_do: str) -> Iterator[None]:
-    """Raise `Broken` where ``what`` fails in any way: the cause, and what to do about it."""
-    try:
-        yield
-    except (Broken, KeyboardInterrupt):
-        raise
-    except MetacogError as error:  # it says what to do itself
-        raise Broken(f"{what} failed: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise Broken(one_line(f"{what} raised {type(error).__name__}: {error}; {to_do}")) from error
 
 
 @dataclass(frozen=True)
@@ -107,9 +92,8 @@ class Tried:
     def derived(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return ``responses`` with derived columns, model by model and run by run."""
         parts = responses.partition_by("model", "run", maintain_order=True)
-        with held(f"{self.name}.derive", "return all responses it is given, with columns added"):
-            made = [files.derived(self.benchmark, each, None) for each in parts]
-            return pl.concat(made, how="diagonal_relaxed") if made else responses
+        made = [files.derived(self.benchmark, each, None) for each in parts]
+        return pl.concat(made, how="diagonal_relaxed") if made else responses
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -123,9 +107,7 @@ class Tried:
     @cached_property
     def estimates(self) -> pl.DataFrame:
         """Every measure of every group."""
-        groups = self.groups
-        with held(f"{self.name}.measures", "let each compute return an Estimate or None"):
-            return estimates(self.benchmark, groups)
+        return estimates(self.benchmark, self.groups)
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
@@ -152,18 +134,16 @@ class Tried:
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:
     """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer.
 
-    Raises `Broken` where that much cannot be done.
+    Raises `Broken` where the class cannot be used, else whatever the benchmark raises.
     """
-    name = getattr(benchmark, "__name__", "")
     if found := faults(benchmark):
         raise Broken("; ".join(found))
     shipped = (not registry.is_strange(each.module) for each in registry.entries().get(benchmark.name, ()))
     if registry.is_strange(benchmark.__module__) and any(shipped):
-        raise Broken(f"{name}.name is {benchmark.name!r}, a benchmark of this package; choose another")
-    with held(f"{name}.trial_settings", "let it hold keys of Settings with values they take"):
-        keys = dict(benchmark.trial_settings if settings is None else settings)
-        study = small_study(benchmark, folder, keys)
-    return _tried(study, benchmark, keys)
+        said = f"{benchmark.__name__}.name is {benchmark.name!r}, a benchmark of this package"
+        raise Broken(f"{said}; choose another")
+    keys = benchmark.trial_settings if settings is None else settings
+    return _tried(small_study(benchmark, folder, keys), benchmark, keys)
 
 
 def small_study(
@@ -188,44 +168,35 @@ def small_study(
 
 def _tried(study: Study, benchmark: type[Any], settings: Mapping[str, Any]) -> Tried:
     """Build the items of a study and have its respondents answer."""
-    name = benchmark.__name__
     study.prepare()
-    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
-        bound: Benchmark[Any, Any, Any] = benchmark.of(study)
-    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
-        construction.build(bound)
-        why = unusable(bound.items)
-    if why is not None:
-        raise Broken(f"{name}: {why}")
+    bound: Benchmark[Any, Any, Any] = benchmark.of(study)
+    construction.build(bound)
+    if why := unusable(bound.items):
+        raise Broken(f"{benchmark.__name__}: {why}")
+    if not bound.conditions():
+        raise Broken(f"{benchmark.__name__}: no condition; return at least one from conditions()")
     return Tried(bound, settings, {spec.name: _answers(bound, spec) for spec in study.models})
 
 
 def _answers(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> pl.DataFrame:
     """Return the calls of a simulated respondent in the columns of transcripts, without a session."""
-    name, rows = type(benchmark).__name__, list[dict[str, Any]]()
-    with held(f"{name}.conditions()", "return a Condition for each arm, with some of the items it is given"):
-        arms = tasks.asked(benchmark, spec)
-    if not arms:
-        raise Broken(f"{name}: no condition; return at least one from conditions()")
-    with held(f"{name}.observer()", "return what answers a request"):
-        respond = benchmark.observer(spec.observer)
+    respond, rows = benchmark.observer(spec.observer), list[dict[str, Any]]()
 
     def said(request: ChatRequest) -> Completion:
-        with held(f"{name}: its observer", "let it answer every request about its items with a text"):
-            found = respond(request)
-            return found if isinstance(found, Completion) else Completion(Status.OK, "".join((found,)))
+        found = respond(request)
+        return found if isinstance(found, Completion) else Completion(Status.OK, "".join((found,)))
 
     async def ask() -> None:
-        for condition, item in ((condition, item) for condition, items in arms for item in items):
-            chat = Recorder(spec, said)
-            await benchmark.ask(item, condition, chat)
-            about = {"item_id": item.item_id, "condition": condition, "mode": chat.mode, "answer_id": ""}
-            for request, found in zip(chat.requests, chat.answers, strict=True):
-                call = {"step": request.step, "status": found.status.value, "text": found.text}
-                rows.append({**about, **call, "logprobs_json": encode_logprobs(found.logprobs)})
+        for condition, items in tasks.asked(benchmark, spec):
+            for item in items:
+                chat = Recorder(spec, said)
+                await benchmark.ask(item, condition, chat)
+                about = {"item_id": item.item_id, "condition": condition, "mode": chat.mode, "answer_id": ""}
+                for request, found in zip(chat.requests, chat.answers, strict=True):
+                    call = {"step": request.step, "status": found.status.value, "text": found.text}
+                    rows.append({**about, **call, "logprobs_json": encode_logprobs(found.logprobs)})
 
-    with held(f"{name}.ask", "make its calls after any answer"):
-        asyncio.run(ask())
+    asyncio.run(ask())
     answers = pl.DataFrame(rows, schema=dict.fromkeys(CALL_COLUMNS, pl.String))
     return answers.with_columns(started_at=pl.int_range(pl.len()))
 

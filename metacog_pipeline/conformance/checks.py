@@ -8,27 +8,25 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.benchmark.contract import Call, Stage
+from metacog_pipeline.benchmark.contract import Stage
 from metacog_pipeline.benchmark.item_files import items_path
-from metacog_pipeline.conformance.case import Recorder, Tried, held
+from metacog_pipeline.conformance.case import Recorder, Tried
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised import harmonised
 
 SOME_ITEMS = 3  # of those looked at one by one
 #: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.
 HOSTILE = (
     "", " ", "\x00", "{", '{"answer":', "[]", "null", "NaN", "-", "42", "yes no yes", "```json\n{}\n```",
     "\u202eabc", "答案是北京", "<script>alert(1)</script>", "%s %d {0} {answer}", "a" * 100_000, "[" * 20_000,
-    "<think>unfinished", "I cannot help with that.", "\ud800", "1e400", "A\nB\nC",
+    "<think>unfinished", "I cannot help with that.", "1e400", "A\nB\nC",
 )  # fmt: skip
 _ELSEWHERE = """
 import pkgutil, sys
@@ -43,11 +41,8 @@ read_rows(Path(sys.argv[1]), pkgutil.resolve_name(sys.argv[2]))
 def what_readers_see_is_described(tried: Tried) -> Iterator[str]:
     """Boards, the report, the graph and the dictionary are written from titles and words."""
     benchmark, measures = tried.benchmark, measures_of(tried.benchmark)
-    lacking = [each.name for each in measures if not (each.label and each.words)]
-    parts: tuple[Any, ...] = (*benchmark.tables, *benchmark.construction())
-    lacking += [each.name for each in parts if not each.says]
-    if lacking:
-        yield f": {', '.join(lacking)} is missing or says nothing; describe it in a sentence"
+    if lacking := [each.name for each in measures if not (each.label and each.words)]:
+        yield f": measure {', '.join(lacking)} says nothing; describe it in a sentence"
     heads = [measure.name for measure in measures if measure.headline]
     if len(heads) != 1:
         yield f": {len(heads)} headline measures ({heads}); mark exactly one with headline=True"
@@ -122,28 +117,23 @@ def nothing_is_made_or_asked_twice(tried: Tried) -> Iterator[str]:
 
 def any_calls_can_be_read(tried: Tried) -> Iterator[str]:
     """Models write anything; an item without a call, or whose calls failed, has no answer."""
-    benchmark = tried.benchmark
-    calls = [
-        *(Call("ok", text) for text in HOSTILE),
-        Call("truncated", HOSTILE[3]),
-        Call("refused", HOSTILE[-4]),
-    ]
-    cases = {f"the {each.status} reply {each.text[:20]!r}": each for each in calls}
-    nothing = {"no calls": None, "failed calls": Call("failed", "", error="no connection")}
-    for (item, condition), (what, call) in product(_some(tried), {**nothing, **cases}.items()):
-        where = f"{what} of item {item.item_id} under {condition}"
-        given = dict.fromkeys(benchmark.steps(condition), call) if call else {}
-        to_do = f"for {where} return a Response whose status is one of unreadable and whose reason says why"
-        with held(f"{tried.name}.parse", to_do):
-            read = benchmark.parse(item, condition, given)
-            status, reason = str(read.status), read.reason
+    benchmark, (model, calls) = tried.benchmark, next(iter(tried.transcripts.items()))
+    some = [each.item_id for each in benchmark.items[:SOME_ITEMS]]
+    nothing = {"no calls": calls.clear(), "failed calls": calls.with_columns(status=pl.lit("failed"))}
+    replies = {f"the reply {text[:20]!r}": calls.with_columns(text=pl.lit(text)) for text in HOSTILE}
+    for what, given in {**nothing, **replies}.items():
         known = (
             benchmark.unanswered if what in nothing else ("ok", *benchmark.unanswered, *benchmark.unreadable)
         )
-        if status not in known:
-            yield f".parse gave status {status!r} on {where}; use one of {', '.join(known)}"
-        if status != "ok" and not reason:
-            yield f".parse gave status {status} without a reason on {where}"
+        read = tried.read({model: given}, items=some)
+        silent = (pl.col("status") != "ok") & (pl.col("reason").fill_null("") == "")
+        # A reader that fails leaves a status of its own.
+        odd = read.filter(~pl.col("status").is_in(known) | silent).select(
+            "item_id", "condition", "status", "reason"
+        )
+        for item, condition, status, reason in odd.iter_rows():
+            said = f"{what} of item {item} under {condition} is {status}: {reason}"
+            yield f".parse: {said}; return a status of {', '.join(known)}, with the reason"
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
@@ -175,14 +165,6 @@ def measures_tests_and_tables_give_numbers_or_a_status(tried: Tried) -> Iterator
         yield f": measure {', '.join(loose)} is on the table but not declared in measures"
     if not made["all responses"].equals(tried.estimates):
         yield ": a second scoring gave other numbers; draw with benchmark.stream()"
-
-
-def harmonised_responses_are_right_or_wrong(tried: Tried) -> Iterator[str]:
-    """A confidence lies between 0 and 1."""
-    found = harmonised(tried.benchmark, tried.scored)
-    sure = found["confidence"].drop_nulls().is_between(0, 1).all()
-    if not (sure and found["correct"].is_in([0.0, 1.0]).all()):
-        yield ".harmonise: correct must be 0 or 1, confidence 0 to 1 or null"
 
 
 def measures_rest_on_what_they_declare(tried: Tried) -> Iterator[str]:
@@ -226,7 +208,6 @@ RULES = (
     nothing_is_made_or_asked_twice,
     any_calls_can_be_read,
     measures_tests_and_tables_give_numbers_or_a_status,
-    harmonised_responses_are_right_or_wrong,
     measures_rest_on_what_they_declare,
     every_test_belongs_to_a_question_with_one_primary_test,
 )

@@ -10,7 +10,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Condition, Ladder, Probe, Question, Stage
-from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmarks.medley import BOARD, importing, items, judging, prompts, read, settings
 from metacog_pipeline.benchmarks.medley import sources as published_files
@@ -32,7 +31,6 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         "MEDLEY-BENCH: Scale Buys Evaluation but Not Control in AI Metacognition",
         "Farhad Abtahi, Abdolamir Karbalaie, Eduardo Illueca-Fernandez, Fernando Seoane",
         *(2026, "arXiv:2604.16009", "https://arxiv.org/abs/2604.16009"),
-        numbered(Figure=4, Table=1, Table_S=11),
     )
     Settings, Item, Response = settings.Settings, Instance, items.Response
     versions: ClassVar[Mapping[Stage, str]] = dict(zip(Stage, ("3", "2", "6", "3", "11"), strict=True))

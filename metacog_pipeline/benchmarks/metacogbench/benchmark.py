@@ -10,7 +10,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Ladder, Stage
-from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.metacogbench import BOARD, items, prompts, read, rules, settings
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING, Agreement, agreement, with_judgements
@@ -35,7 +34,6 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
         2026,
         "under review",
         "https://openreview.net/forum?id=ayRu5RL4Hb",
-        numbered(Figure=5, Table=7),
     )
     Settings, Item, Response = settings.Settings, items.Item, rules.Response
     versions: ClassVar[Mapping[Stage, str]] = {

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
-from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmark.seeded_sample import drawn
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
@@ -83,7 +82,6 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
         year=2025,
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",
-        numbered=numbered(Figure=4, Table=5),
     )
     Settings, Item, Response = of_items.Settings, Question, read.Response
     versions: ClassVar[Mapping[c.Stage, str]] = {

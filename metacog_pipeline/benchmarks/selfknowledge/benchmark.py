@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.display import numbered
 from metacog_pipeline.benchmarks.selfknowledge import imports, items, prompts, published, read, report
 from metacog_pipeline.benchmarks.selfknowledge.contrasts import CONTRASTS, QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.items import DUAL, IDK, LANGUAGE_OF, PRECEDED, SOURCES
@@ -50,7 +49,7 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
     title = "Self-knowledge (ESMA)"
     paper = contract.Paper(
         "Fine-Tuning Language Models to Know What They Know", "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
-        2026, "arXiv:2602.02605", "https://arxiv.org/abs/2602.02605", numbered(Figure=18, Table=7),
+        2026, "arXiv:2602.02605", "https://arxiv.org/abs/2602.02605",
     )  # fmt: skip
     Settings, Item, Response = Settings, items.Item, read.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {

@@ -31,7 +31,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     paper = Paper(
         "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
         "https://arxiv.org/abs/2603.29693",
-        numbered=("Figure 1", "Figure 2", "Figure S1", "Figure S2", "Figure S3", "Table S1", "Table S2"),
     )  # fmt: skip
     Settings, Item, Response = Settings, Trial, read.Response
     answer_modes = prompts.MODES
