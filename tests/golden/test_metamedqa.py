@@ -102,7 +102,9 @@ def test_the_papers_counts_agree_and_disagree_as_the_reference_says(published):
         assert (printed[name] == flow[name]) == verdict.startswith("agrees"), name
 
 
-def test_the_pinned_files_are_those_of_the_data_and_give_the_set_and_its_pool(tmp_path, published, fictional):
+def test_the_pinned_files_are_those_of_the_data_and_give_the_edits_and_the_pool(
+    tmp_path, parents, fictional, table
+):
     text = need(FILES / "SOURCE.md").read_text(encoding="utf-8")
     for source in items.SOURCES.values():
         commit = next(part for part in source.url.split("/") if len(part) == 40)
@@ -113,8 +115,7 @@ def test_the_pinned_files_are_those_of_the_data_and_give_the_set_and_its_pool(tm
     files = construction.Files(Home(tmp_path), "published")
     pool = construction.load_fictional(files)
     assert [(row.item_id, row.texts()) for row in pool] == [(row.item_id, row.texts()) for row in fictional]
-    made = construction.construct(files).items
-    assert [layout(item) for item in made] == [row_layout(row) for row in published]
+    assert construction.load_edit_table(files, parents) == table
 
 
 # --- rules -------------------------------------------------------------------------------------------------------

@@ -173,6 +173,7 @@ def test_overuse_of_e_is_noted_beside_the_recall():
 
 
 def test_pooled_numbers_are_over_all_runs_and_no_narrower_for_identical_ones(items):
+    items = items[:68]
     frame = answered(items, ObserverSpec())
     copies = pl.concat([frame.with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in (1, 2, 3)])
     one, three = score(frame, seed=1), pool(copies, seed=1)
@@ -187,7 +188,7 @@ def test_pooled_numbers_are_over_all_runs_and_no_narrower_for_identical_ones(ite
 def test_a_measure_of_the_same_answers_has_one_interval_on_the_board_and_in_the_table_of_all_benchmarks(
     items,
 ):
-    frame = pl.concat(answered(items, ObserverSpec(), run=run) for run in (1, 2))
+    frame = pl.concat(answered(items[:68], ObserverSpec(), run=run) for run in (1, 2))
     benchmark = bound(seed=1)
     table = every_measure(harmonised(benchmark, benchmark.derive(frame, None)), seed=1)
     board, seen = pool(frame, seed=1), 0
