@@ -13,49 +13,21 @@ import math
 import re
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import Any
 
 from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Letter
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item, Letter
 from metacog_pipeline.benchmarks.metamedqa.prompts import options_block
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.files import canonical_json, read_toml, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, TokenBias
 
 # Share of the awareness that makes an observer who does not know choose F or E on ordinary items.
 FALSE_ALARM = 0.25
-# Ways to leave the asked form, some readable and some not. Fields: letter, rating (1-5), percent (20-100), other (another
-# letter), text (the option's text).
-FORMS = (
-    "**Answer:** ({letter})\n**Confidence:** {rating}/5",
-    "The correct answer is {letter}. Confidence: {rating} out of 5.",
-    '```json\n{{"answer": "{letter}", "confidence": {rating}}}\n```',
-    "Let me think this through step by step.\n\nFinal answer: $\\boxed{{\\text{{{letter}}}}}$\nConfidence: {rating}",
-    "{letter}. {text}\n\nConfidence level: {rating}",
-    "answer - {letter}, confidence - {rating}",
-    "{letter}",
-    "Answer: {letter}\nConfidence: {percent}%",
-    "Answer: {letter}\nConfidence: fairly high",
-    "Answer: {letter} or {other}\nConfidence: {rating}",
-    "It depends on the patient; I would lean towards {text}, but a colleague should look at this.",
-    "",
-)
-
-REFUSALS = (
-    "I'm sorry, but I can't give medical advice. Please see a doctor.",
-    "I am not able to help with that request.",
-    "Sorry. As an assistant I must not answer questions about a patient's treatment.",
-)
+#: Forms of replies, refusals, and what warns in a system message.
+WORDS: dict[str, Any] = read_toml(shipped("data", NAME, "observer.toml"))
 _NORMAL = NormalDist()
 _EDGE = 1e-12
-# A system message that says choices may be missing, or that questions may be unanswerable.
-_WARNS_MISSING = re.compile(
-    r"(?:may|might|do|does|can)(?: not|n't) (?:contain|include|list|have)|no listed choice|none of the",
-    re.IGNORECASE,
-)
-_WARNS_UNKNOWN = re.compile(
-    r"impossible|too hard|incomplete|does not exist|do not exist|you lack|fictional|malformed|unanswerable",
-    re.IGNORECASE,
-)
 
 
 class SimulatedRespondent:
@@ -70,6 +42,8 @@ class SimulatedRespondent:
         first, second_turn = _first_turn(request.messages)
         item = self._find(first)
         letter, rating, call = self._arrived(item, first, request.sampling.seed)
+        forms: list[str] = WORDS["forms"]
+        refusals: list[str] = WORDS["refusals"]
         match request.constraint:
             case OneOf(options):
                 return next((said for said in (letter, str(rating)) if said in options), options[0])
@@ -78,12 +52,12 @@ class SimulatedRespondent:
             case TokenBias():
                 return str(rating) if second_turn else letter
         if call[3] < self.observer.refusal:
-            return REFUSALS[rating % len(REFUSALS)]
+            return refusals[rating % len(refusals)]
         if second_turn:
             return f"Confidence: {rating}"
         if item is None or call[4] >= self.observer.untidiness:
             return f"Answer: {letter}\nConfidence: {rating}"
-        place, form = LETTERS.index(letter), FORMS[int(call[5] * len(FORMS))]
+        place, form = LETTERS.index(letter), forms[int(call[5] * len(forms))]
         others = {"other": LETTERS[(place + 1) % 6], "text": item.options[place]}
         return form.format(letter=letter, rating=rating, percent=20 * rating, **others)
 
@@ -114,11 +88,12 @@ class SimulatedRespondent:
     def _chance(self, item: Item, system: str) -> float:
         """Return the probability of a right answer to ``item`` under the system message ``system``."""
         spec = self.observer
-        aware = {"E": (spec.missing_awareness, _WARNS_MISSING), "F": (spec.unknown_awareness, _WARNS_UNKNOWN)}
+        aware = {"E": (spec.missing_awareness, "missing"), "F": (spec.unknown_awareness, "unknown")}
         if item.target not in aware:
             return spec.accuracy
         base, warning = aware[item.target]
-        return base + (1 - base) * spec.warning_response if warning.search(system) else base
+        warned = re.search(WORDS["warnings"][warning], system, re.IGNORECASE)
+        return base + (1 - base) * spec.warning_response if warned else base
 
     def _mistake(self, item: Item, own: float, call: float) -> Letter:
         """Return a wrong letter: mostly the same ordinary one in every run, now and then an admission."""
