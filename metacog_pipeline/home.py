@@ -62,7 +62,6 @@ class Home:
     training = PathBelow("training")  # models, runs, and the curve of patched weights
     people = PathBelow("people")  # answers of human respondents
     audits = PathBelow("audits")  # what labels say of the reader model
-    reproduced = PathBelow("reproduced")
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key

@@ -148,10 +148,10 @@ def _write(path: Path, text: str) -> None:
 @click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
 @click.option("--offline", is_flag=True, help="Ask no model and connect to nothing.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
-@click.option("--from", "folder", type=PATH, help="With --fetch and --bundle: data sets from this folder.")
+@click.option("--from", "folder", type=PATH, help="With --fetch: data sets from this folder.")
 @click.option("--kept", is_flag=True, help="Check instead that all that the study keeps is what was kept.")
 @click.option("--repair", is_flag=True, help="With --kept: put damaged files aside; a run makes them again.")
-@click.option("--bundle", type=PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
+@click.option("--bundle", type=PATH, metavar="FILE", help="Instead: rebuild the boards of a bundle.")
 @click.option("--to", "target", type=PATH, metavar="DIR", help="With --bundle: a new folder.")
 @printing.json_option
 def doctor(study_file: Path | None, **chosen: Any) -> None:
@@ -167,14 +167,14 @@ def doctor(study_file: Path | None, **chosen: Any) -> None:
     something is damaged. With --repair damaged files are renamed to NAME.damaged, what can be read of them is kept, and the
     next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else is asked again.
 
-    With --bundle boards and report are rebuilt from an archive of `metacog export --format bundle`, and every table
-    is compared byte by byte: exit code 1 where one differs. No model is asked and nothing is fetched.
+    With --bundle the boards are rebuilt from an archive of `metacog export --format bundle`, and every table is compared
+    byte by byte: exit code 1 where one differs. No model is asked; data sets that may not be copied are fetched.
     """
     _require_together(study_file, chosen)
     if chosen["bundle"] is not None:
-        from metacog_pipeline.cli.verifying import reproduce_bundle
+        from metacog_pipeline.cli.verifying import rebuild_bundle
 
-        return reproduce_bundle(chosen["bundle"], chosen["target"], chosen["folder"])
+        return rebuild_bundle(chosen["bundle"], chosen["target"])
     assert study_file is not None
     if chosen["kept"]:
         from metacog_pipeline.cli.verifying import check_kept
@@ -190,11 +190,11 @@ def _require_together(study_file: Path | None, chosen: Mapping[str, Any]) -> Non
     """Refuse options that have no meaning with the others."""
     if (study_file is None) == (chosen["bundle"] is None):
         raise click.UsageError("give the STUDY to check, or --bundle FILE; one of them")
-    needs = {"folder": ("fetch", "bundle"), "repair": ("kept",), "target": ("bundle",)}
+    needs = {"folder": "fetch", "repair": "kept", "target": "bundle"}
     options = {"folder": "--from", "repair": "--repair", "target": "--to"}
-    for name, others in needs.items():
-        if chosen[name] and not any(chosen[each] for each in others):
-            raise click.UsageError(f"{options[name]}: give --{' or --'.join(others)} with it")
+    for name, other in needs.items():
+        if chosen[name] and not chosen[other]:
+            raise click.UsageError(f"{options[name]}: give --{other} with it")
 
 
 def _examine(study: Study, offline: bool) -> NoReturn:

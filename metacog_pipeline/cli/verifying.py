@@ -97,20 +97,19 @@ def _show(lines: Sequence[str]) -> None:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
 
 
-def reproduce_bundle(bundle: Path, target: Path | None, given: Path | None) -> None:
-    """Make the boards of a bundle again, and print table by table whether each is equal."""
+def rebuild_bundle(bundle: Path, folder: Path | None) -> None:
+    """Rebuild the boards of a bundle, and print table by table whether each is equal."""
     from metacog_pipeline import __version__
-    from metacog_pipeline.exporting.bundle import reproduce
+    from metacog_pipeline.exporting.bundle import rebuild
 
-    study, about, tables = reproduce(bundle, target, given)
-    n, differ = len(tables), [each for each in tables if each.differs is not None]
-    for each in tables:
-        row = {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
-        printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}", tables=[row])
-    made = about["board_version"]
-    printing.say(version=made, here=__version__, home=str(study.home))
-    if not differ:
-        return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {study.path.parent}")
+    folder = folder or bundle.with_name(f"{bundle.stem}-rebuilt")
+    made_by, tables = rebuild(bundle, folder)
+    for name, equal in tables.items():
+        row = {"table": name, "equal": equal}
+        printing.say(f"{name}: {'equal' if equal else 'differs'}", tables=[row])
+    printing.say(version=made_by, here=__version__, folder=str(folder))
+    if all(tables.values()):
+        return printing.say(f"{len(tables)} tables are equal byte by byte; the study is in {folder}")
     printing.flush()
-    first, versions = differ[0], f"made by version {made}, this is {__version__}"
-    raise MetacogError(f"{len(differ)} of {n} tables differ ({versions}): {first.name}: {first.differs}")
+    differ = ", ".join(name for name, equal in tables.items() if not equal)
+    raise MetacogError(f"made by version {made_by}, this is {__version__}; tables that differ: {differ}")

@@ -1,7 +1,7 @@
 """One archive that a paper can cite, and the boards rebuilt from it without asking a model.
 
-It is a zip whose bytes follow from the study alone: study file, items, every answer, versions, seeds and every table.
-``metacog.json`` holds the SHA-256 of every other entry and of itself. Unpacked it is a study with its home.
+It is a zip whose bytes follow from the study alone: study file, items, every answer, and every table as CSV. Unpacked it is
+a study with its home. ``metacog.json`` names versions, sources, and the SHA-256 of every other entry.
 """
 
 from __future__ import annotations
@@ -9,284 +9,184 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import platform
 import re
-import stat
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
-from importlib.metadata import version
-from itertools import zip_longest
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from metacog_pipeline import files
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
-from metacog_pipeline.exporting import new, zip_entry
-from metacog_pipeline.exporting.facts import PLACE, Facts, csv_of, named_paths, sources
+from metacog_pipeline.errors import StoreError, StudyError, one_line
+from metacog_pipeline.exporting.facts import Facts, csv_of, each_text, named_paths, refuse_existing
 from metacog_pipeline.exporting.formats import card
-from metacog_pipeline.files import (
-    canonical_json,
-    file_sha256,
-    making_folder,
-    read_toml,
-    replacing,
-    sha256_hex,
-)
 from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import one_connection
-from metacog_pipeline.report.page import build_report
-from metacog_pipeline.scoring.human_respondents import path_of as people_path
-from metacog_pipeline.scoring.reader_error import error_path
-from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.study.frames import MARK
-from metacog_pipeline.study.new_file import toml_text
-from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
-from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, read_partition
+from metacog_pipeline.scoring import human_respondents, reader_error
+from metacog_pipeline.study import Study, frames, load_study, new_file
+from metacog_pipeline.transcripts import folder as folders
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
-FORMAT, SEAL, ABOUT = 2, "sha256", "metacog.json"
-STUDY, HOME, ANSWERS = "study.toml", "home", "answers.parquet"
+FORMAT, ABOUT, STUDY, HOME = 3, "metacog.json", "study.toml", "home"
 # All that may be in it. A table of scores would be believed and not computed.
 _NAMES = re.compile(
-    r"(?:metacog\.json|README\.md|study\.toml|(?:files|tables|home/(?:items|people|audits|imported))/(?:[^/\\:\0]+/)*"
-    r"[^/\\:\0]+|home/transcripts(?:/[a-z]+=[a-z0-9._-]+){3}/(?:answers\.parquet|partition\.json))"
+    r"metacog\.json|README\.md|study\.toml"
+    r"|(?:files|tables|home/(?:items|people|audits|imported|transcripts))(?:/(?!\.\.?(?:/|$))[^/\\:\0]+)+"
 )
-MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
-# Times an entry may be packed, bytes that are unpacked however tightly: tables of zeros are packed a hundred times.
-_TIGHTEST, _ALWAYS = 200, 64 * 2**20
+Entries = Iterator[tuple[str, bytes]]
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
-def write_archive(study: Study, target: Path | None) -> tuple[Path, dict[str, Any]]:
-    """Write the bundle of a study, named after it and its snapshot without ``target``; return what is in ``ABOUT``."""
-    if target is not None and target.suffix.lower() != ".zip":
-        raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
-    with one_connection(study.home):
-        facts, files = Facts(study), dict[str, str]()
-        path = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about['snapshot']}.zip")
-        with new(path), replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-
-            def put(name: str, data: bytes) -> None:
-                files[name] = sha256_hex(data)
-                archive.writestr(zip_entry(name), data)
-
-            for benchmark in facts.benchmarks:
-                _put_benchmark(facts, benchmark, put)
-            _put_study(facts, put)
-            tables = dict(facts.tables())
-            put("README.md", card(facts, tables, "tables/{}.csv").encode("utf-8"))
-            for name, frame in tables.items():
-                put(f"tables/{name}.csv", csv_of(frame))
-            libraries = {name: version(name) for name in ("numpy", "scipy", "polars", "pyarrow", "duckdb")}
-            about = {
-                **facts.about, "format": "bundle", "bundle_format": FORMAT, "files": dict(files),
-                "libraries": {"python": platform.python_version(), **libraries},
-            }  # fmt: skip
-            about[SEAL] = seal_of(about)
-            put(ABOUT, _json(about))
-    return path, about
+def write(study: Study, target: Path) -> str:
+    """Write the bundle of a study to a new file; return a line about it."""
+    refuse_existing(target)
+    digests = dict[str, str]()
+    with one_connection(study.home), files.replacing(target) as path, zipfile.ZipFile(path, "w") as archive:
+        facts = Facts(study)
+        for name, data in _entries(facts):
+            digests[name] = files.sha256_hex(data)
+            archive.writestr(_entry(name), data)
+        about = {**facts.about, "bundle_format": FORMAT, "files": digests}
+        archive.writestr(_entry(ABOUT), files.canonical_json(about))
+    size, digest = target.stat().st_size, files.file_sha256(target)
+    return f"{len(digests)} files, {size:,} bytes, SHA-256 {digest}"
 
 
-def seal_of(about: dict[str, Any]) -> str:
-    """Return the digest of what an archive says of itself, which names the digest of every file in it."""
-    return sha256_hex(canonical_json({key: value for key, value in about.items() if key != SEAL}))
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)  # all have the same time
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    return entry
 
 
-def _partitions(benchmark: Bound) -> Iterator[Partition]:
-    """Yield every partition the numbers of a benchmark rest on."""
-    for partition in tasks.partitions(benchmark):
-        yield partition
-        if judging.wanted(benchmark) is not None:
-            yield judging.judged_as(partition)
+def _entries(facts: Facts) -> Entries:
+    for benchmark in facts.benchmarks:
+        yield from _of_benchmark(facts, benchmark)
+    yield from _of_study(facts)
+    tables = facts.tables()
+    yield "README.md", card(facts, tables, "tables/{}.csv").encode("utf-8")
+    for name, frame in tables.items():
+        yield f"tables/{name}.csv", csv_of(frame)
 
 
-def _put_benchmark(facts: Facts, benchmark: Bound, put: Callable[[str, bytes], None]) -> None:
-    """Put items, answers, judgements, human respondents, and what labels say of the reader model."""
+def _of_benchmark(facts: Facts, benchmark: Bound) -> Entries:
+    """Yield items, human respondents, what labels say of the reader model, answers and judgements."""
     home = facts.home
-    paths = [people_path(home, benchmark.name), error_path(benchmark)]
+    paths = [human_respondents.path_of(home, benchmark.name), reader_error.error_path(benchmark)]
     if benchmark.name not in facts.closed:
         # Results of the steps before the items leave too: some boards rest on them.
         steps = sorted((home.items / benchmark.name).glob("*.parquet"))
         paths += [item_files.items_path(home, benchmark.name), *steps]
     for path in filter(Path.is_file, paths):
-        put(f"{HOME}/{home.key(path)}", path.read_bytes())
-    for partition in _partitions(benchmark):
-        if not (manifest := partition.manifest()):
-            continue
-        judged, place = partition.benchmark != benchmark.name, f"{HOME}/{partition.folder.key}"
-        if not judged and manifest.get("fingerprint") != tasks.fingerprint(benchmark, partition):
+        yield f"{HOME}/{home.key(path)}", path.read_bytes()
+    for partition in tasks.partitions(benchmark):
+        manifest = partition.manifest()
+        if manifest and manifest.get("fingerprint") != tasks.fingerprint(benchmark, partition):
             manifest["fingerprint"] = None  # it is stale, and is so when it is rebuilt
-        put(f"{place}/partition.json", _json(facts.clean.value(manifest)))
-        frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
-        # The body of a reply is packed: it cannot be searched for secrets.
-        leaving = facts.leaving(benchmark, frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
-        out = io.BytesIO()
-        pq.write_table(leaving.to_arrow().cast(pa.schema(list(ARROW_SCHEMA))), out, compression="zstd")
-        put(f"{place}/{ANSWERS}", out.getvalue())
+        yield from _of_partition(facts, benchmark, partition, manifest)
+        judged = judging.judged_as(partition)
+        yield from _of_partition(facts, benchmark, judged, judged.manifest())
 
 
-def _put_study(facts: Facts, put: Callable[[str, bytes], None]) -> None:
-    """Put the study file and the files it names, without home, owners and deployment; folders are left out."""
-    study, clean = facts.study, facts.clean
+def _of_partition(facts: Facts, benchmark: Bound, partition: Partition, manifest: dict[str, Any]) -> Entries:
+    place, out = f"{HOME}/{partition.folder.key}", io.BytesIO()
+    if clean := each_text(manifest, facts.clean.text):
+        yield f"{place}/{folders.MANIFEST_NAME}", files.canonical_json(clean).encode()
+    if not partition.folder.copy.is_file():
+        return
+    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+    # The body of a reply is packed: it cannot be searched for secrets.
+    leaving = facts.leaving(benchmark, frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
+    pq.write_table(leaving.to_arrow().cast(ARROW_SCHEMA), out, compression="zstd")
+    yield f"{place}/{folders.COPY_NAME}", out.getvalue()
 
-    def copied(path: Path, name: str) -> str:
+
+def _of_study(facts: Facts) -> Entries:
+    """Yield the study file and the files it names, without home, owners and deployment; folders are left out."""
+    home, clean, table = facts.home, facts.clean, files.read_toml(facts.study.path)
+    named = named_paths(table["benchmarks"], facts.study.beside)
+    # Files of two folders may have one name.
+    moved = {
+        text: f"files/{files.file_sha256(path)[:8]}/{path.name}"
+        for text, path in named.items()
+        if path.is_file()
+    }
+    table.pop("deploy", None)
+    table["study"] = {key: each for key, each in table["study"].items() if key != "owners"} | {"home": HOME}
+    table["benchmarks"] = each_text(table["benchmarks"], lambda text: moved.get(text, text))
+    yield STUDY, new_file.toml_text(each_text(table, clean.text)).encode("utf-8")
+    sent = {name: named[text] for text, name in moved.items()}
+    sent |= {f"{HOME}/{home.key(path)}": path for path in sorted(home.imported.glob("*.jsonl"))}
+    for name, path in sent.items():
         data = path.read_bytes()
         with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
             data = clean.text(data.decode("utf-8"), message=False).encode("utf-8")
-        put(name, data)
-        return name
-
-    def with_files(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: with_files(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [with_files(each) for each in value]
-        path = next(named_paths(value, study.beside), None)
-        if path is None or path.is_dir():
-            return value if path is None else PLACE
-        # Files of two folders may have one name.
-        return copied(path, f"files/{file_sha256(path)[:8]}/{path.name}")
-
-    table = read_toml(study.path)
-    table.pop("deploy", None)
-    table["study"] = {key: each for key, each in table["study"].items() if key != "owners"} | {"home": HOME}
-    table["benchmarks"] = with_files(table.get("benchmarks", {}))
-    for path in sorted(study.home.imported.glob("*.jsonl")):
-        copied(path, f"{HOME}/{study.home.key(path)}")
-    put(STUDY, toml_text(clean.value(table)).encode("utf-8"))
-
-
-def _json(value: Any) -> bytes:
-    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
-
-
-# --- unpacking --------------------------------------------------------------------------------------------------------
-def unpack(path: Path, folder: Path) -> dict[str, Any]:
-    """Unpack an archive of unknown origin into an empty folder, and return what it says of itself.
-
-    Raises ``StoreError`` if it is none, a byte of it changed, or an entry is none of a bundle, a link, or too large.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                if (why := _odd(entry)) is not None:
-                    name = one_line(entry.filename, 80)
-                    raise StoreError(f"{path}: entry {name!r} {why}; nothing was unpacked")
-            names = archive.namelist()
-            if len(names) > MOST_FILES or sum(each.file_size for each in archive.infolist()) > MOST:
-                raise StoreError(f"{path}: unpacks to more than is taken; nothing was unpacked")
-            if len({name.casefold() for name in names}) < len(names):  # one file on some disks
-                raise StoreError(f"{path}: has two entries of one name; nothing was unpacked")
-            about = _about(path, archive)
-            for name, digest in about["files"].items():
-                if file_sha256(Path(archive.extract(name, folder))) != digest:
-                    raise StoreError(f"{path}: {name} is not what was bundled; get the archive again")
-            return about
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        why = one_line(str(error), 100)
-        raise StoreError(f"{path}: no bundle, or damaged ({why}); get the archive again") from None
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be unpacked: {error.strerror or error}") from None
-
-
-def _odd(entry: zipfile.ZipInfo) -> str | None:
-    """Return why an entry is not unpacked."""
-    if not _NAMES.fullmatch(entry.filename) or {".", ".."} & set(entry.filename.split("/")):
-        return "is no part of a bundle"
-    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-        return "is a link or a special file"
-    if entry.file_size > max(_ALWAYS, _TIGHTEST * entry.compress_size):
-        return f"unpacks to {entry.file_size} bytes from {entry.compress_size}"
-    return None
-
-
-def _about(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return what an archive says of itself; StoreError where that is not whole, or entries are not those it names."""
-    names = set(archive.namelist())
-    if ABOUT not in names or archive.getinfo(ABOUT).file_size > _ALWAYS:
-        raise StoreError(f"{path}: no bundle of metacog: it has no {ABOUT}")
-    try:
-        about: dict[str, Any] = json.loads(archive.read(ABOUT))
-        files, whole, form = about["files"].keys(), about[SEAL] == seal_of(about), about["bundle_format"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreError(f"{path}: {ABOUT} is no description of a bundle") from None
-    if not whole:
-        raise StoreError(f"{path}: {ABOUT} is not what was bundled; get the archive again")
-    if form != FORMAT:
-        raise StoreError(f"{path}: made by another version ({about.get('version')}); install that one")
-    if odd := sorted(names - {ABOUT} ^ files):
-        raise StoreError(f"{path}: {one_line(odd[0], 80)!r} is missing, or was added; get the archive again")
-    return about
+        yield name, data
 
 
 # --- rebuilding -------------------------------------------------------------------------------------------------------
-class Table(NamedTuple):
-    """A rebuilt table: its rows, and what differs from that of the archive; None where it is equal byte by byte."""
+def unpack(path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack an archive of unknown origin into an empty folder, and return what it says of itself.
 
-    name: str
-    rows: int
-    differs: str | None
-
-
-def reproduce(
-    archive: Path, target: Path | None, given: Path | None
-) -> tuple[Study, dict[str, Any], list[Table]]:
-    """Rebuild boards and report of a bundle in a new folder; return the study, what it was, and every table compared.
-
-    No model is asked. ``given`` holds copies of data sets whose licence kept them out.
+    Raises ``StoreError`` if it is none, a byte of it changed, or an entry is none of a bundle or too large.
     """
-    if not archive.is_file():
-        what = "is a folder" if archive.is_dir() else "there is no such file"
-        raise StoreError(f"{archive}: {what}; give the archive that metacog export --format bundle wrote")
-    target = target or archive.with_name(f"{archive.stem}-reproduced")
-    with new(target), making_folder(target) as folder:
-        about = unpack(archive, folder)
-        _rebuild(folder, about, given)
-    study = load_study(target / STUDY)
-    tables = [*_compared(study, target / "tables")]
-    build_report(study.home, study.study.name)
-    return study, about, tables
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names, size = set(archive.namelist()), sum(each.file_size for each in archive.infolist())
+            if size > max(files.UNPACKED_ALWAYS, files.TIGHTEST * path.stat().st_size):
+                raise ValueError(f"it unpacks to {size} bytes")
+            about: dict[str, Any] = json.loads(archive.read(ABOUT))
+            if about["bundle_format"] != FORMAT:
+                raise ValueError(f"it was made by version {about['version']}")
+            odd = {name for name in names if not _NAMES.fullmatch(name)} | (names ^ {ABOUT, *about["files"]})
+            if odd:
+                raise ValueError(f"{min(odd)!r} is missing, or is no part of it")
+            archive.extractall(folder)
+        for name, digest in about["files"].items():
+            if files.file_sha256(folder / name) != digest:
+                raise ValueError(f"{name!r} is not what was bundled")
+        for table in folder.rglob("*.parquet"):
+            for _ in parquet_bounds.batches(table):  # a few kilobytes may unpack to any number
+                pass
+        return about
+    except Exception as error:  # readers of a hostile file raise errors of any kind
+        why = one_line(str(getattr(error, "strerror", None) or error), 100)
+        raise StoreError(f"{path}: no bundle, or damaged ({why}); get the archive again") from None
 
 
-def _rebuild(folder: Path, about: Mapping[str, Any], given: Path | None) -> None:
-    """Make the boards of an unpacked archive."""
-    study = load_study(folder / STUDY)
-    _refuse_elsewhere(study, folder.resolve())
-    study.prepare()
-    for benchmark in enabled(study):
-        if (noted := about["benchmarks"].get(benchmark.name)) is None:
-            continue
-        for partition in _partitions(benchmark):
-            _keep(partition.folder)
-        _have_items(benchmark, noted, given)
-        for partition in tasks.partitions(benchmark):
-            _mark(partition, tasks.fingerprint(benchmark, partition))
+def rebuild(archive: Path, folder: Path) -> tuple[str, dict[str, bool]]:
+    """Rebuild the boards of a bundle in a new folder; return the version that wrote it, and which tables are equal.
 
-    def judged(benchmark: Bound, partition: Partition) -> None:
-        wanted, responses = judging.wanted(benchmark), judging.kept_responses(partition)
-        if wanted is not None and responses is not None:
-            _, digest = judging.needed(benchmark, wanted, partition, responses)
-            _mark(judging.judged_as(partition), digest)
-
-    published = [name for name, each in about["benchmarks"].items() if each["published"]]
-    publishing.publish(study, asking=False, judged=judged, prints=lambda each: each.name in published)
+    No model is asked. Data sets whose licence kept them out are fetched from their publishers.
+    """
+    refuse_existing(folder)
+    with files.making_folder(folder) as temporary:
+        about = unpack(archive, temporary)
+        study = load_study(temporary / STUDY)
+        _refuse_elsewhere(study, temporary.resolve())
+        study.prepare()
+        for each in folders.kept_folders(study.home):
+            with PartitionStore(each) as store:  # brings the answers of the copy to a journal
+                store.compact()
+        for benchmark in enabled(study):
+            _make_current(benchmark)
+        publishing.publish(study, asking=False)
+        there = {path.stem: path.read_bytes() for path in (temporary / "tables").glob("*.csv")}
+        made = {name: csv_of(frame) for name, frame in Facts(study).tables().items()}
+    return about["version"], {name: there.get(name) == made.get(name) for name in sorted(there | made)}
 
 
 def _refuse_elsewhere(study: Study, inside: Path) -> None:
     """Refuse a study file that names a home, a store or a file outside of its folder."""
-    named = [study.home.path.resolve()]
-    for each in enabled(study):
-        named += named_paths(each.settings.model_dump(mode="json"), each.context.beside)
+    tables = [each.model_dump(mode="json") for each in study.benchmarks.values()]
+    named = [study.home.path.resolve(), *named_paths(tables, study.beside).values()]
     outside = next((path for path in named if not path.is_relative_to(inside)), study.deploy.store)
     if outside is not None:
         raise StudyError(
@@ -294,76 +194,14 @@ def _refuse_elsewhere(study: Study, inside: Path) -> None:
         )
 
 
-def _keep(folder: PartitionFolder) -> None:
-    """Keep the answers of an unpacked partition as they were kept, and mark those that were superseded."""
-    path = folder / ANSWERS
-    if not path.is_file():
-        return
-    try:
-        rows = [row for batch in parquet_bounds.batches(path) for row in batch.to_pylist()]
-        keep_whole(folder, [Record(**{each.name: row[each.name] for each in fields(Record)}) for row in rows])
-        with PartitionStore(folder) as store:
-            store.compact({row["answer_id"] for row in rows if not row["superseded"]})
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        why = one_line(str(error).replace(str(folder.home), ""), 120)
-        raise StoreError(f"{folder.key}: the answers of the bundle cannot be read ({why})") from None
-    path.unlink()
-
-
-def _mark(partition: Partition, fingerprint: str) -> None:
-    """Note of a partition that was current that it is."""
-    # Its digest rests on names of files and on sizes of journals, which are others here.
-    manifest = partition.manifest()
-    if manifest.get("fingerprint"):
-        write_manifest(partition.folder, {**manifest, "fingerprint": fingerprint})
-
-
-def _have_items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> None:
-    """Have the items of the archive, or build them; they must be those that were asked."""
-    home = benchmark.context.home
-    if item_files.items_path(home, benchmark.name).exists():
-        for step in benchmark.construction():
-            path = construction.result_path(benchmark, step.name)
-            if not path.exists() and step.name not in construction.for_items(benchmark):
-                continue  # not made when the bundle was: judges were not tried yet
-            table = pq.read_table(path, partitioning=None)
-            with replacing(path) as temporary:
-                marked = {**(table.schema.metadata or {}), MARK: construction.input_digest(benchmark, step)}
-                pq.write_table(table.replace_schema_metadata(marked), temporary, compression="zstd")
-    else:
-        for source in sources(benchmark):
-            if given is None:
-                where = ", ".join(source.urls) or "your own copy"
-                raise SourceError(
-                    f"{benchmark.name}: its items may not be copied; get {source.name} ({where}); give --from"
-                )
-            source.fetch(home, folder=given)
-        construction.build(benchmark)
-    if item_files.items_digest(home, benchmark.name, benchmark.Item) != noted["items_sha256"]:
-        raise SourceError(
-            f"{benchmark.name}: the items made here are not those of the bundle; its version was {noted['versions']}"
-        )
-
-
-def _compared(study: Study, archived: Path) -> Iterator[Table]:
-    """Yield every table of the archive, compared with the rebuilt one, which is written to the home."""
-    made = dict(Facts(study).tables())
-    study.home.reproduced.mkdir(exist_ok=True)
-    there = {path.stem: path.read_bytes() for path in archived.glob("*.csv")}
-    for name in sorted({*there, *made}):
-        if name not in there or name not in made:
-            yield Table(name, 0, "is only in the bundle" if name in there else "is not in the bundle")
-            continue
-        own = csv_of(made[name])
-        (study.home.reproduced / f"{name}.csv").write_bytes(own)
-        yield Table(name, made[name].height, _difference(there[name], own))
-
-
-def _difference(before: bytes, after: bytes) -> str | None:
-    """Return the first line that differs, and how many lines there are; None of equal tables."""
-    if before == after:
-        return None
-    old, new = (each.decode("utf-8", "replace").splitlines() for each in (before, after))
-    pairs = (pair for pair in zip_longest(old, new, fillvalue="nothing") if pair[0] != pair[1])
-    first, near = (one_line(each, 120) for each in next(pairs, ("other ends of lines", "these")))
-    return f"{len(old)} lines in the bundle, {len(new)} here: {first} in the bundle, {near} here"
+def _make_current(benchmark: Bound) -> None:
+    """Note of items and answers that they are current: digests rest on names of files, which are others here."""
+    for step in benchmark.construction():
+        if (path := construction.result_path(benchmark, step.name)).exists():
+            digest = construction.input_digest(benchmark, step)
+            frames.write_frame(frames.read_frame(path), path, digest)
+    construction.build(benchmark)
+    for partition in tasks.partitions(benchmark):
+        if (manifest := partition.manifest()).get("fingerprint"):
+            manifest["fingerprint"] = tasks.fingerprint(benchmark, partition)
+            folders.write_manifest(partition.folder, manifest)

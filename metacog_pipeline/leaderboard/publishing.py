@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -15,28 +13,19 @@ from metacog_pipeline.storage import derived
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.shared import refresh
 
-Judged = Callable[[Bound, Partition], None]
 
-
-def publish(
-    study: Study,
-    *,
-    asking: bool = True,
-    judged: Judged = lambda benchmark, partition: None,
-    prints: Callable[[Bound], bool] = lambda benchmark: True,
-) -> None:
+def publish(study: Study, *, asking: bool = True) -> None:
     """Score what is kept and build the boards; what is current stays. StoreError where a table could not be made."""
-    # Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
+    # Without ``asking`` no partition is opened that lacks answers.
     failed: list[str] = []
     for benchmark in enabled(study):
         construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
-            _score(benchmark, partition, asking, judged)
+            _score(benchmark, partition, asking)
         files.pool(benchmark)
         failed += files.compare(benchmark).failures
         try:
-            if prints(benchmark):
-                printed.write(benchmark)
+            printed.write(benchmark)
         except Exception as error:  # keeps nothing back that was measured
             failed.append(f"{benchmark.name}_published: {reason_of(error)}")
     _, faults = build_boards(study)
@@ -60,14 +49,13 @@ def build_boards(study: Study) -> tuple[BuildResult, dict[str, str]]:
     return result, faults | {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
 
 
-def _score(benchmark: Bound, partition: Partition, asking: bool, judged: Judged) -> None:
+def _score(benchmark: Bound, partition: Partition, asking: bool) -> None:
     stale = staleness.stale_stages(benchmark, partition)
     if "transcripts" in stale and asking:
         todo, fingerprint = tasks.tasks(benchmark, partition.spec), tasks.fingerprint(benchmark, partition)
         query_partition(partition, todo, benchmark.modes(partition.spec), fingerprint=fingerprint)
     if "responses" in stale and files.has_answers(partition):
         files.read(benchmark, partition)
-    judged(benchmark, partition)
     if "judgements" in stale and judging.judged_as(partition).manifest():
         files.read_judgements(benchmark, partition)
     if stale and files.has_answers(partition):

@@ -23,7 +23,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("board --study study.toml", {"question", "benchmark", "model", "estimate", "n_better", "verdict"}),
     ("board --all --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
-    ("export study.toml --format bundle --to all.zip --json", {"wrote", "seal", "files"}),
+    ("export study.toml --format bundle --to all.zip --json", {"wrote", "told"}),
     ("compare careful hasty --study study.toml", {"question", "measure", "value", "p_adjusted"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),

@@ -100,7 +100,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("import study.toml f.csv --study study.toml", ("study.toml: tables are read from", "rename or convert")),
     ("run --study study.toml", ("run: No such option '--study'", "metacog run [OPTIONS] STUDY")),
     ("fit .", (".: is a folder", "give a file")),
-    ("doctor --bundle nowhere.zip", ("nowhere.zip: there is no such file", "--format bundle wrote")),
+    ("doctor --bundle nowhere.zip", ("nowhere.zip: no bundle, or damaged", "No such file", "get the archive again")),
     ("demo --folder study.toml", ("--folder study.toml: File exists", "give a folder you can write to")),
     ("sql --study study.toml select+*+from+leaderboard+where+model=sim", ('column "sim" not found', "'single quotes'")),
     ("plan own/wording.toml", ("nowhere.toml cannot be read: No such file or directory; give a UTF-8 TOML file",)),
@@ -118,7 +118,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("ui study.toml --host nowhere.invalid", ('--host "nowhere.invalid"', "no address of this machine", "127.0.0.1")),
     ("sql --study study.toml select+model,avg(estimate)+from+leaderboard", ('"model" must appear in the GROUP BY',)),
     ("export study.toml --format csv --to ok.csv", ("ok.csv: is there already", "nothing is overwritten")),
-    ("export study.toml --format csv", ("export: --to is missing", "--format csv")),
+    ("export study.toml --format csv", ("export: Missing option '--to'",)),
     ("doctor", ("doctor: give the STUDY", "--bundle FILE")),
     ("doctor --bundle ok.csv", ("ok.csv: no bundle, or damaged", "get the archive again")),
 ]  # fmt: skip

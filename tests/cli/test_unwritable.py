@@ -48,12 +48,6 @@ def test_next_commands_can_be_pasted(metacog, tmp_path):
     assert f"metacog doctor '{path}'" in ended.err
 
 
-def test_a_bundle_is_a_zip_archive(metacog, study, tmp_path):
-    ended = metacog("export", study, "--format", "bundle", "--to", tmp_path / "b.tar")
-    assert ended.code == 2
-    assert "give a name that ends in .zip" in ended.err
-
-
 @pytest.mark.parametrize("path", [None, 3, b"study.toml"])
 def test_what_is_no_path_is_a_mistake_of_one_line(path):
     with pytest.raises(StudyError, match="give the path of a study file"):

@@ -1,5 +1,6 @@
-"""A small study, asked in this process and published: two simulated models, two benchmarks, a file of questions."""
+"""A small study, asked in this process and published: two models, one and two calls to a question."""
 
+import functools
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from click.testing import CliRunner, Result
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
-from metacog_pipeline.exporting import bundle
+from metacog_pipeline.exporting import bundle, formats
 from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
@@ -58,16 +59,23 @@ def made(tmp_path_factory):
     (folder / "own").mkdir(parents=True)
     lines = "".join(json.dumps(each) + "\n" for each in QUESTIONS)
     (folder / "own" / "mine.jsonl").write_text(lines, encoding="utf-8")
-    own = {"items": ["own/mine.jsonl"], "conditions": ["verbal_percent"], "allow_incomplete": True}
+    own = {"items": ["own/mine.jsonl"], "conditions": ["verbal_percent", "p_true"], "allow_incomplete": True}
     models = respondent("careful", 1, api_key_env="LEAVES_API_KEY"), respondent("hasty", 2, 0.5)
-    asked = {"metamedqa": {"dataset": "sample", "limit": 4}, "questions": own}
+    asked = {"questions": own}
     return publish(write_study(folder, *models, benchmarks=asked, seed=3, owners=["canary-user@example.org"]))
 
 
 @pytest.fixture(scope="session")
-def archive(made, tmp_path_factory):
-    """The bundle of the small study."""
-    return bundle.write_archive(load_study(made), tmp_path_factory.mktemp("bundle") / "study.zip")[0]
+def exported(made, tmp_path_factory):
+    """Return what gives the small study in a format: a folder, or the bundle; written once."""
+
+    @functools.cache
+    def written(form: str) -> Path:
+        study, target = load_study(made), tmp_path_factory.mktemp(form) / "out"
+        _ = bundle.write(study, target) if form == "bundle" else formats.write(study, target, form)
+        return target
+
+    return written
 
 
 @pytest.fixture
@@ -85,18 +93,14 @@ def metacog(tmp_path, monkeypatch):
     return run
 
 
-def python_with(module: str) -> str:
-    """Return an interpreter that has ``module``: this one, that of the peers, or one that METACOG_PEERS names; or skip."""
-    peers = str(Path(".venv-peers").absolute() / "bin" / "python")
-    for python in (sys.executable, peers, *os.environ.get("METACOG_PEERS", "").split(":")):
-        code = f"import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)"
-        if Path(python).is_file() and subprocess.run([python, "-c", code], timeout=60).returncode == 0:
-            return python
+def printed_by(module: str, code: str, folder: Path) -> str:
+    """Return what a program with ``module`` prints in ``folder``, by an interpreter that METACOG_PEERS names; or skip."""
+    for python in (sys.executable, *os.environ.get("METACOG_PEERS", "").split(":")):
+        found = f"import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)"
+        if Path(python).is_file() and subprocess.run([python, "-c", found], timeout=60).returncode == 0:
+            done = subprocess.run(
+                [python, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+            return done.stdout
     pytest.skip(f"no interpreter here has {module}")
-
-
-def told_by(python: str, code: str, folder: Path) -> str:
-    """Return what a program prints that reads ``folder`` with another library."""
-    done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
