@@ -41,7 +41,7 @@ _NAMES = re.compile(
     r"metacog\.json|README\.md|study\.toml"
     r"|(?:files|tables|home/(?:items|people|audits|imported|transcripts))(?:/(?!\.\.?(?:/|$))[^/\\:\0]+)+"
 )
-Entries = Iterator[tuple[str, bytes]]
+Entries = Iterator[tuple[str, bytes]]  # name and content
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -56,8 +56,7 @@ def write(study: Study, target: Path) -> str:
             archive.writestr(_entry(name), data)
         about = {**facts.about, "bundle_format": FORMAT, "files": digests}
         archive.writestr(_entry(ABOUT), files.canonical_json(about))
-    size, digest = target.stat().st_size, files.file_sha256(target)
-    return f"{len(digests)} files, {size:,} bytes, SHA-256 {digest}"
+    return f"{len(digests)} files, {target.stat().st_size:,} bytes, SHA-256 {files.file_sha256(target)}"
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -189,9 +188,7 @@ def _refuse_elsewhere(study: Study, inside: Path) -> None:
     named = [study.home.path.resolve(), *named_paths(tables, study.beside).values()]
     outside = next((path for path in named if not path.is_relative_to(inside)), study.deploy.store)
     if outside is not None:
-        raise StudyError(
-            f"{STUDY} of the bundle names {outside}, which is not in it; it is no bundle of metacog"
-        )
+        raise StudyError(f"{STUDY} of the bundle names {outside}, which is not in it")
 
 
 def _make_current(benchmark: Bound) -> None:

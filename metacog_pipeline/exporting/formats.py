@@ -19,6 +19,7 @@ from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.study import Study
 
 EEE_SCHEMA, SCORER = "0.3.0", "metacog"
+_UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"}
 
 
@@ -87,10 +88,7 @@ def _write_every_eval(facts: Facts, folder: Path) -> str:
                 "source_organization_name": "unknown", "evaluator_relationship": "other",
             },
             "eval_library": {"name": "metacog_pipeline", "version": facts.about["version"]},
-            "model_info": {
-                "name": model, "id": name,
-                "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
-            },
+            "model_info": {"name": model, "id": name, "additional_details": _UNKNOWN},
             "evaluation_results": [_eee_score(row) for row in facts.scores(benchmark, model)],
             "detailed_evaluation_results": {"format": "jsonl", "file_path": f"{path}_samples.jsonl"},
         }  # fmt: skip

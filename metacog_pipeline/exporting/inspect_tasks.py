@@ -62,7 +62,7 @@ def benchmark(name: str, study: str = "study.toml") -> Task:
     @scorer.scorer(metrics=[scorer.accuracy(), scorer.stderr()])
     def read_as_published() -> Any:
         async def score(state: Any, target: Any) -> scorer.Score:
-            read = made.parse(*asked[state.sample_id], state.store.get(CALLS))
+            read = made.parse(*asked[state.sample_id], state.store.get(CALLS) or {})
             known = {key: value for key, value in asdict(read).items() if value is not None}
             # What cannot be read is not right; no score where nothing is right or wrong.
             unread = read.status in made.unreadable and "correct" in made.coded
