@@ -112,12 +112,6 @@ def criterion_cells():
     return names, type1_from_table(*table), found
 
 
-def test_the_totals_of_the_criterion_cells_are_their_sums():
-    for row in rows("sdt/ccal_counts.csv"):
-        parts = ("hits", "misses", "false_alarms", "correct_rejections")
-        assert sum(float(row[part]) for part in parts) == float(row["total"]), row
-
-
 def test_criterion_cells_give_the_agreed_measures_and_half_widths():
     names, result, _ = criterion_cells()
     columns = {"HR": result.hit_rate, "FAR": result.false_alarm_rate, "var_c": result.var_c}

@@ -54,7 +54,7 @@ def test_a_terminal_table_shows_markup_as_text():
     assert "[red]" in shown
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(*[st.one_of(st.none(), st.text(), st.floats(), st.integers())] * 2)))
 def test_every_format_takes_every_cell(cells):
     rows = Rows(("a", "b"), tuple(cells))

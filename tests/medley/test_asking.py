@@ -105,7 +105,7 @@ ANY = st.text(max_size=60) | st.sampled_from(HOSTILE)
 
 
 @given(st.fixed_dictionaries({"step_a": ANY, "vignette": ANY}))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_anything_that_is_quoted_comes_out_as_it_went_in(basis, material):
     instance = basis.changed(vignette=material["vignette"])
     for step in STEPS[1:]:

@@ -83,7 +83,7 @@ def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
         assert together["mms"][place] == alone["mms"][0]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(list(PRESETS)), ANYTHING)
 def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, variant, judged):
     instance = make_instance()
@@ -93,7 +93,7 @@ def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, varian
     assert scores.keys() | {"changed_from_normal", "turned"} == set(DERIVED)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(HOSTILE, max_size=4), ANYTHING, ANYTHING, plain_replies())
 def test_any_analyst_and_any_consensus_is_scored(make_instance, outputs, told, names, reply):
     responses = [one if isinstance(one, dict) else {} for one in outputs]

@@ -7,8 +7,6 @@ from metacog_pipeline.benchmarks.metacogbench.groups import composites
 from tests.metacogbench.conftest import observed
 from tests.metacogbench.helpers import compare, ece, pool
 
-TIERS = ("1a", "1b", "2a", "2b", "3")
-
 
 def only(frame, **wanted):
     (found,) = frame.filter(**wanted).to_dicts()
@@ -58,18 +56,6 @@ def test_a_pair_rests_on_the_items_both_answered_and_says_what_is_lost():
     frames = pl.concat([observed("a", changes=lost), observed("b")])
     row = only(compare(frames, seed=1, n_boot=100), family="models_paired", measure="t3")
     assert row["n"] == 7 and "left out" in row["note"]
-
-
-def test_formats_are_compared_by_one_rule_on_both_sides():
-    frames = [
-        observed(condition=name, tiers=tiers)
-        for name, tiers in (("free", TIERS), ("json", ("1b", "2a", "3")), ("one_turn", ("1b",)))
-    ]
-    found = compare(pl.concat(frames), seed=1, n_boot=50).filter(family="format")
-    assert set(found.select("measure", "a", "b").iter_rows()) == {
-        ("ece_pre", "one_turn", "json"), ("accuracy_1b", "one_turn", "json"), ("t2a", "free", "json"),
-        ("t2a_keywords", "free", "json"), ("t2a_keywords_v1", "free", "json"), ("t3", "free", "json"),
-    }  # fmt: skip
 
 
 def test_what_a_partner_gains_is_held_against_always_and_never():

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.groups import (
     COMPOSITES,
     TIER_MEASURES,
@@ -180,15 +179,10 @@ def test_missing_predictions_lower_the_coverage_and_flag_the_headline():
     assert value(found, "ece_strict") > value(found, "ece_pre")
 
 
-def test_one_run_has_no_spread_and_every_declared_measure_is_bounded():
+def test_one_run_has_no_spread():
     found = pool(observed(), seed=1, n_boot=50)
     assert value(found, "overall_sd", "status") == "single run"
     assert run_stats([0.4]) == (0.4, None) and run_stats([]) == (None, None)
-    declared = {each.name: each for each in MetaCogBench.measures[0].measures}
-    assert set(found["measure"]) <= declared.keys() | {"coverage"}
-    for name, estimate in found.drop_nulls("estimate").select("measure", "estimate").iter_rows():
-        low, high = declared[name].range if name in declared else (0.0, 1.0)
-        assert (low is None or estimate >= low - 1e-9) and (high is None or estimate <= high + 1e-9), name
 
 
 def test_reliability_bins_hold_every_prediction_once():

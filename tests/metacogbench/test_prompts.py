@@ -91,7 +91,7 @@ def test_nothing_is_said_after_a_refusal_or_silence(first, recorded):
         assert len(asked(item, "free", recorded, first)) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.text(max_size=60))
 def test_what_is_filled_in_is_never_searched_for_places(text):
     item = Item(item_id="x", tier="1a", stem=f"{{{{question}}}} {text} {{{{topic}}}}", bet_rule="know")

@@ -123,12 +123,6 @@ def test_a_value_whose_interval_rests_on_too_few_answers_is_marked_and_the_mark_
         assert ("1.000 °" in made) is ("(low_n)" in made) is few
 
 
-def test_names_stay_text_and_the_page_runs_its_own_script_only(report):
-    text = page(report, "signaldetection")
-    assert re.findall(r"<script[^>]*>", text) == ['<script src="../../report.js">']
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-
-
 def test_every_printed_number_computed_again_stands_below(make_home, tmp_path):
     home = make_home(benchmark="metamedqa")
     assert papers.write_papers(home, tmp_path, "x", ["metamedqa"]) == {

@@ -43,15 +43,6 @@ def row(frame, measure):
     return frame.row(by_predicate=pl.col("measure") == measure, named=True)
 
 
-def test_pairing_sees_what_two_separate_intervals_cannot():
-    hard = np.random.default_rng(2).random(300)
-    both = pl.concat([of("a", hard < 0.55, [None] * 300), of("b", hard < 0.50, [None] * 300)])
-    found = row(paired(both, n_boot=2000), "accuracy")
-    alone = 1.96 * np.sqrt(2 * 0.25 / 300)
-    assert found["high"] - found["low"] < alone
-    assert found["low"] > 0
-
-
 def test_models_are_compared_with_models_of_their_own_source_only():
     both = pl.concat([of("a", [1] * 20, [0.9] * 20), of("b", [0, 1] * 10, [0.5] * 20)])
     assert set(paired(both, 50)["source"]) == {"measured"}

@@ -61,8 +61,8 @@ def random_study(seed: int) -> pl.DataFrame:
     return pl.concat(models)
 
 
-def test_no_test_of_two_hundred_random_studies_has_an_interval_that_its_p_contradicts():
-    for seed in range(200):
+def test_no_test_of_random_studies_has_an_interval_that_its_p_contradicts():
+    for seed in range(60):
         tests = as_table(METAMEDQA, model_pairs.between_models(random_study(seed), seed=seed, n_boot=40))
         agree(finished(METAMEDQA, CONFIDENCE, tests))
 

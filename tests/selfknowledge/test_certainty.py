@@ -31,7 +31,7 @@ def found(*tokens: TokenLogprob, language: str = "en") -> float | None:
 
 
 @given(st.floats(-60, 0), st.floats(-60, 0))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_it_is_the_sigmoid_of_the_difference(yes, no):
     said = TokenLogprob("Yes" if yes >= no else "No", max(yes, no), (("Yes", yes), ("No", no)))
     assert found(said) == pytest.approx(1 / (1 + math.exp(no - yes)), abs=1e-12)

@@ -40,7 +40,7 @@ def test_untidy_replies_of_simulated_observers_mean_what_they_say(language):
 
 
 @given(st.text(max_size=60), st.sampled_from(LANGUAGES))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_every_text_is_read(text, language):
     assert says_known(text, language) in (0, 1, None)
     assert matches(text, ["Lima"]) in (True, False) and abstains(text) in (True, False)

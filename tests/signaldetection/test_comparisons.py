@@ -145,47 +145,10 @@ def test_variances_are_those_of_the_delta_method_with_one_run():
         assert row["se"] == pytest.approx(np.hypot(*alone), rel=1e-9)
 
 
-def test_a_family_is_every_pair_of_a_measure_within_its_source():
-    items = items_of(400)
-    frames = [
-        model(items, c=0.3 * place, seed=seed, model=f"{source}{seed}", condition=condition, source=source, task=task)
-        for source, tasks in (("measured", "AB"), ("simulated", "A"))
-        for task in tasks
-        for seed in (1, 2)
-        for place, condition in enumerate(RISKS)
-    ]  # fmt: skip
-    found = criterion(pl.concat(frames))
-    for source, size in (("measured", 12), ("simulated", 6)):
-        for measure in ("c", "d", "c_prime"):
-            family = rows(found, "criterion_z", measure, source=source)
-            assert len(family) == size
-            for row in family:
-                assert row["p_adjusted"] == pytest.approx(min(1.0, size * row["p"]))
-                assert row["low_adjusted"] < row["low"] < row["high"] < row["high_adjusted"]
-
-
 def lacking(frame: pl.DataFrame, name: str, *positions: int) -> pl.DataFrame:
     """The same with items that a model did not answer."""
     lost = (pl.col("model") == name) & pl.col("position").is_in(positions)
     return frame.with_columns(status=pl.when(lost).then(pl.lit("transport_error")).otherwise("status"))
-
-
-def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
-    items = items_of(200)
-    frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2, 3)])
-    found = compare(lacking(frame, "m2", 5, 6), seed=1, home=folder, n_boot=50)
-    assert found.filter(pl.col("status").str.starts_with("not compared")).is_empty()
-    between = found.filter(pl.col("family") == "models_paired")
-    for row in between.iter_rows(named=True):
-        short = "m2" in (row["a"], row["b"])
-        assert row["n"] == (198 if short else 200) and row["p"] is not None
-        assert ("left out: " in row["note"]) == short
-    alone = found.filter(pl.col("family") == "bayes_models")
-    assert "m2" not in {*alone["a"], *alone["b"]}
-    both = frame.filter(pl.col("model") != "m3", ~pl.col("position").is_in([5, 6]))
-    (pair,) = rows(between_models(both, 50), "models_paired", "m_ratio")
-    (same,) = rows(between, "models_paired", "m_ratio", a="m1", b="m2")
-    assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
 
 def test_up_to_twelve_items_have_the_p_of_all_exchanges():

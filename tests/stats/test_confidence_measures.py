@@ -37,7 +37,7 @@ def orders(rows):
 
 
 @given(FEW)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_area_is_the_mean_over_every_order_of_tied_answers(rows):
     risks = [np.cumsum(wrong) / np.arange(1, len(rows) + 1) for wrong in orders(rows)]
     assert aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks), abs=1e-12)
@@ -79,7 +79,7 @@ def counted(rows, **more):
 
 
 @given(ROWS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_calibration_in_the_large_is_mean_confidence_minus_accuracy_inside_its_interval(rows):
     found = in_the_large(counted(rows))
     level, right = map(np.array, zip(*rows, strict=True))

@@ -1,11 +1,8 @@
 """Simulated respondents have the values they are made with; coverage counts intervals that hold them; the rule of low_n."""
 
-import re
-from itertools import product
-
 from metacog_pipeline.stats import coverage
 from metacog_pipeline.stats.estimate import Estimate, unavailable
-from tests.proofs import coverage_grid, respondents
+from tests.proofs import respondents
 
 
 def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
@@ -62,14 +59,3 @@ def test_the_nearest_cell_is_that_of_as_many_answers_and_of_the_rarer_kind():
     found = coverage.nearest("brier", "two-point score, clustered", 0.1, 600, 120, several=True)
     assert (found.measure, found.n, found.accuracy, found.runs) == ("brier", 200, 0.8, 3)
     assert coverage.nearest("unheard_of", "magic", 0.8, 100, 9) is None
-
-
-def test_the_grid_names_its_commit_and_how_many_samples_a_cell_rests_on():
-    first = coverage.FILE.read_text("utf-8").splitlines()[0]
-    assert re.fullmatch(
-        r"# Made by .* from commit [0-9a-f]{40}(; (cells|rows) [^;]* from commit [0-9a-f]{40})*", first
-    )
-    assert all(cell.samples >= 100 for cell in coverage.cells() if ":" not in cell.measure)
-    assert {
-        (cell.n, cell.accuracy, cell.runs) for cell in coverage.cells() if cell.measure == "brier"
-    } == set(product(coverage_grid.NUMBERS, coverage_grid.ACCURACIES, coverage_grid.RUNS))

@@ -82,7 +82,7 @@ def test_the_p_of_two_small_samples_is_the_share_of_all_arrangements_ties_and_al
 
 
 # --- several models ---------------------------------------------------------------------------------------------------
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 4), st.data())
 def test_cochrans_p_of_few_items_is_the_share_of_all_placements_within_items(k, data):
     rows = data.draw(st.lists(st.lists(st.integers(0, 1), min_size=k, max_size=k), min_size=1, max_size=5))

@@ -62,7 +62,7 @@ def test_a_choice_among_m_is_decided_by_the_same_function(n_s1, n_s2, status):
 
 
 @given(st.lists(st.integers(0, 12), min_size=8, max_size=8), st.floats(0.01, 2.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_was_padded_takes_no_part_in_the_decision(cells, amount):
     table = counts(cells[:4], cells[4:])
     assert identifiability.reasons_of(padded(table, amount)) == identifiability.reasons_of(table)

@@ -36,7 +36,7 @@ def test_an_ideal_observer_has_an_m_ratio_of_one(m):
 
 
 @given(COUNTS, COUNTS, st.integers(2, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
     k = min(len(right), len(wrong))
     found = fit.fit([right[:k]], [wrong[:k]], m)

@@ -13,10 +13,9 @@ from tests.proofs.coverage_grid import simulated_power
 from tests.tables import every
 
 
-@every("target", [0.5, 0.8])
-def test_experiments_of_the_planned_size_have_the_planned_power(target):
-    needed = power.approximate_trials(1.5, 0.8, 0.2, power=target)
-    assert simulated_power(1.5, 0.8, 0.2, needed, 1000, seed=1) / 1000 == pytest.approx(target, abs=0.05)
+def test_experiments_of_the_planned_size_have_the_planned_power():
+    needed = power.approximate_trials(1.5, 0.8, 0.2, power=0.8)
+    assert simulated_power(1.5, 0.8, 0.2, needed, 1000, seed=1) / 1000 == pytest.approx(0.8, abs=0.05)
 
 
 @pytest.mark.proof

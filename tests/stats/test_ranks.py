@@ -21,7 +21,7 @@ def test_ties_share_their_mean_rank_and_missing_values_move_no_other():
     assert ranked[0, [0, 2]].tolist() == [2.0, 1.0] and np.isnan(ranked[0, 1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pairs)
 def test_rho_and_p_are_those_of_scipy(values):
     x, y = (np.array(column) / 7 for column in zip(*values, strict=True))
@@ -34,7 +34,7 @@ def test_rho_and_p_are_those_of_scipy(values):
     assert found.p[0] == pytest.approx(max(expected.pvalue, 2 / math.factorial(len(x))), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(pairs, min_size=1, max_size=5))
 def test_a_row_with_missing_pairs_is_the_row_without_them(tables):
     width = max(map(len, tables)) + 1

@@ -12,7 +12,7 @@ TIED = st.lists(st.integers(0, 6), min_size=1, max_size=30)
 DIFFERENT = st.lists(st.floats(-9, 9, allow_subnormal=False), min_size=2, max_size=24, unique=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TIED, TIED)
 def test_with_ties_it_is_the_normal_test_of_scipy(first, second):
     found = mann_whitney(first, second)
@@ -27,7 +27,7 @@ def test_with_ties_it_is_the_normal_test_of_scipy(first, second):
         assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(DIFFERENT, st.data())
 def test_without_ties_small_samples_are_exact(values, data):
     n = data.draw(st.integers(1, len(values) - 1))

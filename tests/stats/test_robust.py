@@ -12,7 +12,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 scores = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=140)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(scores)
 def test_locations_are_those_of_their_definitions(values):
     row = np.array(values, dtype=float)

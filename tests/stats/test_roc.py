@@ -10,7 +10,7 @@ from metacog_pipeline.stats.roc import confidence_densities, roc_curve
 TRIALS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=2, max_size=60)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TRIALS)
 def test_the_area_under_the_curve_counts_ties_one_half(trials):
     stated, right = np.array([t for t, _ in trials]) / 8, np.array([r for _, r in trials])

@@ -40,7 +40,7 @@ def test_counts_add_up():
     assert rewards.together([Counts(1, 1, 1, 1)]).parsed is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_standardised_fitness_is_centred_and_keeps_the_order(fitness):
     z = zscores(fitness)

@@ -128,7 +128,7 @@ def named(values, cut):
     return {name: torch.tensor(part, dtype=torch.float32) for name, part in tensors.items()}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(VALUES, st.integers(0, 40), st.floats(0, 1), SIDES)
 def test_the_exact_rule_is_a_sort_by_magnitude_and_position(values, cut, ratio, side):
     count, found = patching.masks(named(values, cut), ratio, side)
@@ -140,7 +140,7 @@ def test_the_exact_rule_is_a_sort_by_magnitude_and_position(values, cut, ratio, 
     assert [i for i in range(len(values)) if mask[i]] == sorted(wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(VALUES, VALUES, SIDES)
 def test_nothing_gives_the_base_everything_the_tuned_model_and_two_halves_the_change(first, second, side):
     size = min(len(first), len(second))

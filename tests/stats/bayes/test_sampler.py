@@ -28,7 +28,7 @@ def starts(chains, dim, scale=2.0):
     return scale * np.random.default_rng(9).standard_normal((chains, dim))
 
 
-@pytest.mark.parametrize("shape", [0.5, 1.0, 8.0])
+@pytest.mark.parametrize("shape", [0.5, 8.0])
 def test_a_skewed_target_keeps_mean_variance_and_both_tails(shape):
     draws = sample(log_gamma_target(shape), starts(64, 4, 1.0), seed=2, warmup=300, draws=1500)
     assert of_each(draws)[0].max() < 1.01

@@ -24,7 +24,7 @@ def same(first, second, tolerance=1e-6):
     np.testing.assert_allclose(first, second, rtol=tolerance, atol=tolerance)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables())
 def test_swapping_the_stimuli_mirrors_the_fit(table):
     fit = fit_metad(table, conditional=True)
@@ -40,7 +40,7 @@ def test_swapping_the_stimuli_mirrors_the_fit(table):
         same(swapped.rs1.meta_da, fit.rs2.meta_da, 1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables(), st.integers(0, 9))
 def test_an_unused_rating_changes_nothing(table, where):
     """A column of zeros for both stimuli may be anywhere on its side, the outermost place included."""
@@ -54,7 +54,7 @@ def test_an_unused_rating_changes_nothing(table, where):
         same(wider.log_likelihood, fit.log_likelihood, 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables(least=0))
 def test_no_neighbouring_meta_d_is_more_likely(table):
     """The maximum is global: no fit that starts from another cell's answer finds a higher likelihood."""
