@@ -24,7 +24,7 @@ from metacog_pipeline.llm.wire import values
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 _PASSAGE = 40  # characters from which a field of an item is a passage, where the prompt shows it
 #: Names of fields that are what is asked, and of those that never are.
-_STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
+STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
 _KEYS = {"answer", "target", "gold", "solution", "explanation", "label", "id", "answerkey"}
 _OPTION = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$", re.MULTILINE)
 _LABEL = re.compile(r"\A\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
@@ -169,13 +169,16 @@ def last_asked(prompt: Any) -> str:
     return next((each for each in said if isinstance(each, str)), "")
 
 
-def asked_in(prompt: str, fields: Mapping[str, Any], options: Sequence[str] = ()) -> tuple[str, str]:
+def asked_in(
+    prompt: str, fields: Mapping[str, Any], options: Sequence[str] = (), names: Sequence[str] = STEMS
+) -> tuple[str, str]:
     """Return question and passage as fields of an item have them, since the prompts around them differ by model."""
     texts = {str(name).casefold(): each.strip() for name, each in fields.items() if isinstance(each, str)}
     asked = {name: each for name, each in texts.items() if each and name not in _KEYS}
     shown = {name: each for name, each in asked.items() if each in prompt and each not in options}
     free = [each for name, each in shown.items() if name not in CONTEXT]
-    stem = next((asked[name] for name in _STEMS if name in asked), None) or max(free, key=len, default=prompt)
+    # of several fields that the prompt shows none is the question alone, as of two sentences that are compared
+    stem = next((asked[name] for name in names if name in asked), free[0] if len(free) == 1 else prompt)
     long = (each for name, each in shown.items() if name in CONTEXT or len(each) >= _PASSAGE)
     return stem, "\n\n".join(dict.fromkeys(each for each in long if each not in stem))
 

@@ -127,6 +127,9 @@ def test_models_whose_prompts_differ_answer_the_same_question_of_promptfoo(tmp_p
     assert asked == {f"Capital of country {n}?" for n in range(3)}
     done = take(path)
     assert (done.kept, done.study.study.runs, len(done.study.models)) == (6, 1, 2)
+    both = {"vars": {"input": "Hello", "language": "French"}, "prompt": {"raw": "To French: Hello"}}
+    (only,) = samples(lines(tmp_path / "two.jsonl", {**rows[0], **both}))
+    assert only.question["question"] == "To French: Hello"
     # of one model too, two prompts of one question are its runs
     both = take(lines(tmp_path / "both.jsonl", *({**row, "provider": "c"} for row in rows)))
     assert (both.kept, both.study.study.runs) == (6, 2)

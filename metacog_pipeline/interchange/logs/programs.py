@@ -13,7 +13,6 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import record
 from metacog_pipeline.interchange.question import LETTERS
-from metacog_pipeline.interchange.question_rows import CONTEXT
 from metacog_pipeline.interchange.record import OK, Sample, at, listed, mapping, objects, question_cells
 from metacog_pipeline.llm.wire import values
 
@@ -50,7 +49,10 @@ def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
             objects(at(row, "testCase", "assert")),
             at(row, "gradingResult", "componentResults"),
         )
-        made.question = _of_variables(row, record.last_asked(raw), [each.get("value") for each in asserted])
+        # beside another variable no name makes one the question: an input is to be translated to a language
+        stem, context = record.asked_in(record.last_asked(raw), mapping(row.get("vars")), names=())
+        expected = [each.get("value") for each in asserted]
+        made.question = question_cells(stem, None, expected, read=False, context=context)
         # a test without assertions always passes
         made.right = record.scored(row, ("success",)) if asserted or judged else None
         said = mapping(row.get("response"))
@@ -58,15 +60,6 @@ def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
         error, text = row.get("error") or said.get("error") or "no output", said.get("output")
         text = text if isinstance(text, str | None) else canonical_json(text)
         yield from record.runs(made, text, f"was not answered: {one_line(str(error), 80)}")
-
-
-def _of_variables(row: Mapping[str, Any], prompt: str, expected: list[Any]) -> dict[str, Any] | None:
-    # the variable that a prompt shows is the question; of several none is it alone
-    variables = mapping(row.get("vars")).items()
-    shown = {n: each for n, each in variables if isinstance(each, str) and each.strip() and each in prompt}
-    one = sum(str(each).casefold() not in CONTEXT for each in shown) == 1
-    stem, context = record.asked_in(prompt, shown) if one else (prompt, "")
-    return question_cells(stem, None, expected, read=False, context=context)
 
 
 # --- oaieval of OpenAI Evals: an event a line, several of them about one question --------------------------------------
