@@ -112,16 +112,17 @@ def _of_study(facts: Facts) -> Entries:
     home, clean, table = facts.home, facts.clean, files.read_toml(facts.study.path)
     named = named_paths(table["benchmarks"], facts.study.beside)
     # Files of two folders may have one name.
-    moved = {
+    names = {
         text: f"files/{files.file_sha256(path)[:8]}/{path.name}"
         for text, path in named.items()
         if path.is_file()
     }
+    moved = dict.fromkeys(named, "[path]") | names
     table.pop("deploy", None)
     table["study"] = {key: each for key, each in table["study"].items() if key != "owners"} | {"home": HOME}
     table["benchmarks"] = each_text(table["benchmarks"], lambda text: moved.get(text, text))
     yield STUDY, new_file.toml_text(each_text(table, clean.text)).encode("utf-8")
-    sent = {name: named[text] for text, name in moved.items()}
+    sent = {name: named[text] for text, name in names.items()}
     sent |= {f"{HOME}/{home.key(path)}": path for path in sorted(home.imported.glob("*.jsonl"))}
     for name, path in sent.items():
         data = path.read_bytes()
@@ -143,7 +144,7 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
                 raise ValueError(f"it unpacks to {size} bytes")
             about: dict[str, Any] = json.loads(archive.read(ABOUT))
             if about["bundle_format"] != FORMAT:
-                raise ValueError(f"it was made by version {about['version']}")
+                raise ValueError(f"version {about['version']} made it: install that one")
             odd = {name for name in names if not _NAMES.fullmatch(name)} | (names ^ {ABOUT, *about["files"]})
             if odd:
                 raise ValueError(f"{min(odd)!r} is missing, or is no part of it")

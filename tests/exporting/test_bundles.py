@@ -21,7 +21,7 @@ from metacog_pipeline.transcripts.folder import kept_folders, read_manifest, wri
 from tests.exporting.conftest import CANARIES, publish, respondent
 from tests.studies import write_study
 
-Change = Callable[[dict[str, bytes]], object]
+Change = Callable[[bytes], bytes | None]
 
 
 def rebuilt_differently(metacog, archive: Path, target: Path) -> list[str]:
@@ -54,32 +54,21 @@ def test_a_bundle_rebuilds_the_boards_that_rest_on_judges(metacog, tmp_path):
     assert rebuilt_differently(metacog, tmp_path / "out.zip", tmp_path / "again") == []
 
 
-def changed(archive: Path, target: Path, change: Change) -> Path:
+def changed(archive: Path, target: Path, name: str, change: Change, *, sealed: bool = False) -> Path:
+    """Copy an archive with other bytes of the entry whose name ends so, None without it; ``sealed`` with their digest."""
     with zipfile.ZipFile(archive) as there:
-        entries = {name: there.read(name) for name in there.namelist()}
-    change(entries)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, data in entries.items():
-            out.writestr(name, data)
-    return target
-
-
-def with_entry(name: str, data: bytes = b"x") -> Change:
-    return lambda entries: entries.update({name: data})
-
-
-def replaced(name: str, change: Callable[[bytes], bytes], *, sealed: bool = False) -> Change:
-    """Return what changes the first file with ``name`` in its own, and where ``sealed`` its digest."""
-
-    def change_it(entries: dict[str, bytes]) -> None:
-        found = next(each for each in entries if name in each)
-        before, entries[found] = entries[found], change(entries[found])
+        entries = {each: there.read(each) for each in there.namelist()}
+    found = next((each for each in entries if each.endswith(name)), name)
+    if (data := change(entries.pop(found, b""))) is not None:
+        entries[found] = data
+    if sealed:
         about = json.loads(entries["metacog.json"])
-        about["files"] |= {found: sha256_hex(entries[found])} if sealed else {}
+        about["files"][found] = sha256_hex(entries[found])
         entries["metacog.json"] = json.dumps(about).encode()
-        assert entries[found] != before
-
-    return change_it
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
+        for each, data in entries.items():
+            out.writestr(each, data)
+    return target
 
 
 def bomb() -> bytes:
@@ -90,30 +79,27 @@ def bomb() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("name", "change", "sealed", "why"),
     [
-        (replaced("tables/leaderboard.csv", lambda data: data + b" "), "is not what was bundled"),
-        (replaced("transcripts.parquet", lambda data: data[:-1]), "is not what was bundled"),
-        (
-            replaced("transcripts.parquet", lambda data: data[:-1], sealed=True),
-            "Parquet magic bytes not found",
-        ),
-        (replaced("transcripts.parquet", lambda data: bomb(), sealed=True), "larger than"),
-        (lambda entries: entries.pop("tables/leaderboard.csv"), "is missing"),
-        (with_entry("tables/more.csv"), "is no part of it"),
-        (with_entry("../out.txt"), "is no part of it"),
-        (with_entry("files/../../out.txt"), "is no part of it"),
-        (with_entry("/etc/cron.d/x"), "is no part of it"),
-        (with_entry("home/scored/a/model=b/run=1.parquet"), "is no part of it"),
-        (with_entry("tables/zeros", bytes(80 * 2**20)), "unpacks to"),
-        (lambda entries: entries.pop("metacog.json"), "no item named 'metacog.json'"),
-        (with_entry("metacog.json", b"[" * 9999), "maximum recursion depth"),
+        ("leaderboard.csv", lambda data: data + b" ", False, "is not what was bundled"),
+        ("transcripts.parquet", lambda data: data[:-1], False, "is not what was bundled"),
+        ("transcripts.parquet", lambda data: data[:-1], True, "Parquet magic bytes not found"),
+        ("transcripts.parquet", lambda data: bomb(), True, "larger than"),
+        ("tables/zeros", lambda data: bytes(80 * 2**20), True, "unpacks to"),
+        ("leaderboard.csv", lambda data: None, False, "is missing"),
+        ("tables/more.csv", lambda data: b"x", False, "is no part of it"),
+        ("files/../../out.txt", lambda data: b"x", True, "is no part of it"),
+        ("/etc/cron.d/x", lambda data: b"x", True, "is no part of it"),
+        ("home/scored/a/model=b/run=1.parquet", lambda data: b"x", True, "is no part of it"),
+        ("metacog.json", lambda data: None, False, "no item named 'metacog.json'"),
+        ("metacog.json", lambda data: b"[" * 9999, False, "maximum recursion depth"),
     ],
 )
-def test_a_changed_or_harmful_archive_is_refused_in_one_line(exported, tmp_path, change, why):
+def test_a_changed_or_harmful_archive_is_refused_in_one_line(exported, tmp_path, name, change, sealed, why):
+    bad = changed(exported("bundle"), tmp_path / "bad.zip", name, change, sealed=sealed)
     (tmp_path / "into").mkdir()
     with pytest.raises(StoreError, match=why) as refused:
-        bundle.unpack(changed(exported("bundle"), tmp_path / "bad.zip", change), tmp_path / "into")
+        bundle.unpack(bad, tmp_path / "into")
     assert "\n" not in str(refused.value)
     assert {path.name for path in tmp_path.iterdir()} == {"into", "bad.zip"}
 
@@ -130,8 +116,8 @@ def test_a_torn_archive_is_refused(exported, tmp_path):
     ("old", "new"), [(b'"files/', b'"/etc/passwd", "'), (b'home = "home"', b'home = "/tmp/elsewhere"')]
 )
 def test_a_study_that_names_files_elsewhere_is_refused(metacog, exported, tmp_path, old, new):
-    change = replaced("study.toml", lambda data: data.replace(old, new), sealed=True)
-    bad = changed(exported("bundle"), tmp_path / "bad.zip", change)
+    archive, bad = exported("bundle"), tmp_path / "bad.zip"
+    changed(archive, bad, "study.toml", lambda data: data.replace(old, new), sealed=True)
     done = metacog("doctor", "--bundle", bad, "--to", tmp_path / "again", code=2)
     assert "which is not in it" in str(done.exception) and "\n" not in str(done.exception)
     assert not (tmp_path / "again").exists() and not Path("/tmp/elsewhere").exists()
