@@ -102,10 +102,6 @@ class Exhibit:
             said = f"one of {', '.join(STATUSES)}, with `why` for the last two, and a `render` for all but `cannot`"
             raise ValueError(f"{self.number}: status {status!r} does not fit; it is {said}")
 
-    def claims(self, place: str) -> bool:
-        """Return whether a row of ``published_claims`` with this ``place`` belongs to the entry."""
-        return place.casefold() in (each.casefold() for each in self.places)
-
 
 @dataclass(frozen=True, slots=True)
 class Section:

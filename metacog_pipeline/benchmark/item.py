@@ -14,7 +14,7 @@ class Item(BaseModel):
     """One stimulus: a question, a case, a trial. Its Parquet file is written and read by its own annotations.
 
     ``item_id`` is unique within the benchmark, ``position`` the 0-based place in the order of asking. A frozen pydantic
-    model: pairs ``tuple[tuple[str, str], ...]`` become maps, ``tuple[str, ...]`` lists, models structs.
+    model: pairs ``tuple[tuple[str, str], ...]`` become maps, ``tuple[str, ...]`` lists, other parts are `schema.AsJson`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

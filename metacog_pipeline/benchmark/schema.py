@@ -60,7 +60,7 @@ def schema_of(row: Any) -> pl.Schema:
 
 @functools.cache
 def arrow_schema_of(row: Any) -> pa.Schema:
-    """Return the Arrow schema of a class: pairs become maps, tuples lists, models structs, None makes a field nullable.
+    """Return the Arrow schema of a class: pairs become maps, tuples lists, None makes a field nullable.
 
     ``Flag`` gives Int8, ``Small`` Int32. Raises TypeError for an annotation that no column can have.
     """
@@ -96,15 +96,11 @@ def _arrow(row: type[Any], name: str, hint: Any) -> pa.DataType:
         plain = type(inside[0])
     if origin in (tuple, list):
         pair = typing.get_args(inside[0])
-        if typing.get_origin(inside[0]) is not tuple or len(pair) != 2 or Ellipsis in pair:
-            return pa.list_(_arrow(row, name, inside[0]))
-        origin, inside = dict, pair  # a map, as a frozen model can hold it
-    if origin is dict:
-        return pa.map_(*(_arrow(row, name, each) for each in inside))
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        return pa.struct(list(arrow_schema_of(plain)))
+        if typing.get_origin(inside[0]) is tuple and len(pair) == 2 and Ellipsis not in pair:
+            return pa.map_(*(_arrow(row, name, each) for each in pair))  # as a frozen model can hold a map
+        return pa.list_(_arrow(row, name, inside[0]))
     if plain not in _ARROW:
         raise TypeError(
-            f"{row.__name__}.{name}: no column type for {hint}; use str, int, float, bool, tuple, Flag or Small"
+            f"{row.__name__}.{name}: no column type for {hint}; use str, int, float, bool, tuple, Flag, Small or AsJson"
         )
     return _ARROW[plain]

@@ -16,10 +16,11 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Benchmark, Scored
+from metacog_pipeline.benchmark.contract import Benchmark, Ladder, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.usable import faults
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status
 from metacog_pipeline.scoring import files
@@ -31,7 +32,6 @@ from metacog_pipeline.transcripts.lines import encode_logprobs
 
 #: Different enough to be compared.
 RESPONDENTS = {"careful": {"accuracy": 0.85, "seed": 1}, "hasty": {"accuracy": 0.55, "seed": 2}}
-ENDS = ("low", "high")  # of a ladder
 SEED = 1
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 
@@ -121,14 +121,19 @@ class Tried:
 
     @cached_property
     def gate(self) -> Tried:
-        """The same for the validity gate: its settings, and two respondents for each ladder after an ordinary one."""
+        """The same for the validity gate: its settings, and the respondents of ladders after an ordinary one."""
         settings = {**self.settings, **self.benchmark.gate_settings}
         found: dict[str, Mapping[str, Any]] = {"careful": RESPONDENTS["careful"]}
-        for place, ladder in enumerate(self.benchmark.ladders):
-            for end, value in zip(ENDS, (ladder.low, ladder.high), strict=True):
-                found[f"{end}-{place}"] = {**ladder.others, ladder.parameter: value, "seed": 1}
+        for ladder in self.benchmark.ladders:
+            found |= of_ladder(ladder)
         folder, cls = self.study.path.parent / "gate", type(self.benchmark)
         return _tried(small_study(cls, folder, settings, found), cls, settings)
+
+
+def of_ladder(ladder: Ladder) -> dict[str, Mapping[str, Any]]:
+    """Return the parameters of the low and the high respondent by names, which ladders of equal ones share."""
+    ends = ({**ladder.others, ladder.parameter: value} for value in (ladder.low, ladder.high))
+    return {sha256_hex(canonical_json(each))[:8]: {**each, "seed": 1} for each in ends}
 
 
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:

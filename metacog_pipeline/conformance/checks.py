@@ -120,20 +120,18 @@ def any_calls_can_be_read(tried: Tried) -> Iterator[str]:
     benchmark, (model, calls) = tried.benchmark, next(iter(tried.transcripts.items()))
     some = [each.item_id for each in benchmark.items[:SOME_ITEMS]]
     nothing = {"no calls": calls.clear(), "failed calls": calls.with_columns(status=pl.lit("failed"))}
-    replies = {f"the reply {text[:20]!r}": calls.with_columns(text=pl.lit(text)) for text in HOSTILE}
-    for what, given in {**nothing, **replies}.items():
-        known = (
-            benchmark.unanswered if what in nothing else ("ok", *benchmark.unanswered, *benchmark.unreadable)
-        )
-        read = tried.read({model: given}, items=some)
+    cases = nothing | {
+        f"a {end} reply": calls.with_columns(status=pl.lit(end)) for end in ("truncated", "refused")
+    }
+    cases |= {f"the reply {text[:20]!r}": calls.with_columns(text=pl.lit(text)) for text in HOSTILE}
+    for what, given in cases.items():
+        known = [*benchmark.unanswered, *(() if what in nothing else ("ok", *benchmark.unreadable))]
         silent = (pl.col("status") != "ok") & (pl.col("reason").fill_null("") == "")
         # A reader that fails leaves a status of its own.
-        odd = read.filter(~pl.col("status").is_in(known) | silent).select(
-            "item_id", "condition", "status", "reason"
-        )
-        for item, condition, status, reason in odd.iter_rows():
-            said = f"{what} of item {item} under {condition} is {status}: {reason}"
-            yield f".parse: {said}; return a status of {', '.join(known)}, with the reason"
+        odd = tried.read({model: given}, items=some).filter(~pl.col("status").is_in(known) | silent)
+        for where in odd.select("item_id", "condition", "status", "reason").iter_rows():
+            said = "{} under {} is {}: {}".format(*where)
+            yield f".parse: {what} of item {said}; return a status of {', '.join(known)}, with the reason"
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
@@ -156,10 +154,8 @@ def measures_tests_and_tables_give_numbers_or_a_status(tried: Tried) -> Iterator
         if why is not None:
             yield f": table {each.name} failed: {why}"
     yield from (f": {line}" for line in scoring.outside_range(tried.estimates))
-    for family, p in (
-        tried.comparisons.filter(~pl.col("p").is_between(0, 1)).select("family", "p").iter_rows()
-    ):
-        yield f": p is {p} in the family {family}"
+    if odd := sorted({*tried.comparisons.filter(~pl.col("p").is_between(0, 1))["family"]}):
+        yield f": p of {', '.join(odd)} is not between 0 and 1"
     declared = {each.name for each in measures_of(benchmark)}
     if loose := sorted(set(tried.estimates["measure"]) - declared):
         yield f": measure {', '.join(loose)} is on the table but not declared in measures"

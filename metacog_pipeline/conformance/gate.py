@@ -17,7 +17,7 @@ import polars as pl
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.contract import Unit
 from metacog_pipeline.benchmark.policies import Verdict, verdicts
-from metacog_pipeline.conformance.case import ENDS, Recorder, Tried
+from metacog_pipeline.conformance.case import Recorder, Tried, of_ladder
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
@@ -69,8 +69,8 @@ def known_observers_are_in_order(tried: Tried) -> Iterator[Red]:
     values = estimates(narrowed(gate.benchmark, claimed), gate.groups).filter(
         pl.col("estimate").is_not_null()
     )
-    for place, ladder in enumerate(gate.benchmark.ladders):
-        low, high = (f"{end}-{place}" for end in ENDS)
+    for ladder in gate.benchmark.ladders:
+        low, high = of_ladder(ladder)
         better = getattr(measures.get(ladder.measure), "higher_is_better", None)
         sign = -1 if better is False else 1
         arms = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
-from metacog_pipeline.benchmark.schema import arrow_schema_of, schema_of
+from metacog_pipeline.benchmark.schema import arrow_schema_of
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema
@@ -35,13 +35,11 @@ def faults(found: Any, name: str | None = None) -> list[str]:
     said = [f".name is {each!r}; use {_WORDS}" for each in _misnamed([found.name])]
     if name not in (None, found.name):
         said = [f".name is {found.name!r}, its entry point is called {name!r}; make them the same"]
-    for rule in (_columns, _measures_and_tables):
-        try:
-            said += rule(found)
-        except Exception as error:  # what a stranger's class declares may be anything
-            said.append(
-                f": its {rule.__name__.strip('_').replace('_', ' ')} cannot be read ({type(error).__name__}: {error})"
-            )
+    try:
+        for line in _unfit(found):
+            said.append(line)
+    except Exception as error:  # what a stranger's class declares may be anything
+        said.append(f" cannot be read ({type(error).__name__}: {error})")
     if missing := [stage.value for stage in Stage if not found.versions.get(stage)]:
         said.append(f".versions has no entry for {', '.join(missing)}; give one for each Stage")
     return [one_line(f"{found.__name__}{line}", 400) for line in said]
@@ -73,21 +71,12 @@ def _misnamed(names: Sequence[Any]) -> list[Any]:
     return [each for each in names if fit.count(each) != 1]
 
 
-def _columns(found: Any) -> Iterator[str]:
-    """Yield what no file could hold: a class whose annotations make no columns."""
+def _unfit(found: Any) -> Iterator[str]:
+    """Yield what no file, table or graph could hold; an annotation that makes no column raises."""
     for attribute, base in (("Settings", Settings), ("Item", Item)):
         kind = getattr(found, attribute)
         if not isinstance(kind, type) or not issubclass(kind, base):
             yield f".{attribute} is no subclass of contract.{attribute}; derive it"
-    tables: list[tuple[Any, Any]] = [(schema_of, each.row) for each in found.tables]
-    for schema, row in ((response_schema, found), (arrow_schema_of, found.Item), *tables):
-        try:
-            schema(row)
-        except Exception as error:
-            yield f": {error}" if isinstance(error, TypeError) else f": {type(error).__name__}: {error}"
-
-
-def _measures_and_tables(found: Any) -> Iterator[str]:
     for each in _misnamed([table.name for table in found.tables]):
         yield f".tables: one is called {each!r}; use {_WORDS}"
     for each, times in Counter(measure.name for measure in measures_of(found)).items():
@@ -96,3 +85,6 @@ def _measures_and_tables(found: Any) -> Iterator[str]:
     for each in found.measures:
         if not isinstance(each, MeasureSet) and each.compute is None:
             yield f".measures: {each.name} has no compute and is in no MeasureSet; give it one"
+    response_schema(found)
+    for row in (found.Item, *(each.row for each in found.tables)):
+        arrow_schema_of(row)

@@ -111,7 +111,8 @@ def claims(home: Home, benchmark: str) -> Part:
 
 def _of_exhibit(home: Home, benchmark: str, exhibit: Exhibit) -> Markup:
     """Return the printed numbers of one figure or table, computed again; nothing where none is checked."""
-    found = [row for row in _found(home, benchmark) if exhibit.claims(row[2])]
+    places = [each.casefold() for each in exhibit.places]
+    found = [row for row in _found(home, benchmark) if row[2].casefold() in places]
     if not found:
         return Markup()
     return pieces.folded(f"Computed again: {_hold(found)}", _listed(found, exhibit.number))

@@ -23,7 +23,7 @@ WRONG_CLASS = {
     "Item = str": "shaky.Item is no subclass of contract.Item; derive it",
     "measures = toy.SomeTrivia.measures * 2": "accuracy is declared 2 times; rename or remove one",
     'measures = (c.Measure("bare", "bare"),)': "bare has no compute and is in no MeasureSet",
-    "measures = 5": "its measures and tables cannot be read",
+    "measures = 5": "shaky cannot be read (TypeError",
     "versions = {}": "versions has no entry for items, asking, parsing, judging, scoring",
     TABLE.format("responses"): "one is called 'responses'; use lower-case letters",
     TABLE.format("my table; drop"): "none that is taken",
