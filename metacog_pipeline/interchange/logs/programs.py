@@ -38,8 +38,13 @@ def every_eval(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample
 # --- promptfoo: a test asked again of the same provider is a run more --------------------------------------------------
 def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]:
     """Yield the results of ``promptfoo eval -o``."""
-    counted = Counter[tuple[str, str]]()
-    for row in rows:
+    counted, every = Counter[tuple[str, str]](), list(rows)
+    # prompts of one model that are compared ask different things of the same variables
+    prompts = Counter(
+        model for model, _ in {(repr(row.get("provider")), row.get("promptIdx")) for row in every}
+    )
+    compared = any(n > 1 for n in prompts.values())
+    for row in every:
         provider, raw = row.get("provider"), at(row, "prompt", "raw")
         model = str(at(provider, "label") or at(provider, "id") or provider or "")
         name = f"{row.get('promptIdx')}.{row.get('testIdx')}"
@@ -50,7 +55,9 @@ def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
             at(row, "gradingResult", "componentResults"),
         )
         # beside another variable no name makes one the question: an input is to be translated to a language
-        stem, context = record.asked_in(record.last_asked(raw), mapping(row.get("vars")), names=())
+        stem, context = record.asked_in(
+            record.last_asked(raw), {} if compared else mapping(row.get("vars")), names=()
+        )
         expected = [each.get("value") for each in asserted]
         made.question = question_cells(stem, None, expected, read=False, context=context)
         # a test without assertions always passes
