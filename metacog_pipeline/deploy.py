@@ -22,7 +22,8 @@ _ADDRESSES = {
 }
 INSTANCE_FILE = "dagster.yaml"
 MARK = "# Written by metacog with every command. Without this line the file is yours and stays as it is.\n"
-_EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")  # how it began up to 0.3
+# how it began up to 0.3
+_EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")
 
 
 def _variable() -> Any:

@@ -15,10 +15,11 @@ FOLDERS = (  # those that every home has
 # what was spent, what is submitted, and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
+# below it: what the leaderboard was built from, and the digest of the file
 STATUS, BUILT_FROM = (
     "study",
     "board.sha256",
-)  # below it: what the leaderboard was built from, and the digest of the file
+)
 
 
 class PathBelow:
@@ -40,9 +41,12 @@ class Home:
 
     path: Path
 
-    sources = PathBelow("sources")  # fetched data sets, verified against their digests
-    items = PathBelow("items")  # items as they are asked, one Parquet file per benchmark
-    transcripts = PathBelow("transcripts")  # what was asked and answered: costs money, is never deleted
+    # fetched data sets, verified against their digests
+    sources = PathBelow("sources")
+    # items as they are asked, one Parquet file per benchmark
+    items = PathBelow("items")
+    # what was asked and answered: costs money, is never deleted
+    transcripts = PathBelow("transcripts")
     responses = PathBelow("responses")
     judgements = PathBelow("judgements")
     scored = PathBelow("scored")
@@ -53,13 +57,16 @@ class Home:
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
     page = PathBelow("report/index.html")  # the page that users open
-    status = PathBelow(STATUS)  # tables about the study itself: its models and the state of their partitions
+    # tables about the study itself: its models and the state of their partitions
+    status = PathBelow(STATUS)
     cache = PathBelow("cache")
     ledger = PathBelow("ledger")  # what was spent
     batches = PathBelow("batches")  # submitted and paid, not fetched yet
-    capabilities = PathBelow("capabilities")  # of the models, as they were probed
+    # of the models, as they were probed
+    capabilities = PathBelow("capabilities")
     imported = PathBelow("imported")  # questions of imported logs
-    training = PathBelow("training")  # models, runs, and the curve of patched weights
+    # models, runs, and the curve of patched weights
+    training = PathBelow("training")
     people = PathBelow("people")  # answers of human respondents
     audits = PathBelow("audits")  # what labels say of the reader model
 

@@ -13,7 +13,8 @@ from typing import Literal, Self, TextIO, cast
 
 SHOW_AFTER_S = 2.0
 EVERY_S = {"bar": 0.25, "lines": 10.0}
-ENVIRONMENT = "METACOG_PROGRESS"  # a Style: how a command passes it to the processes it starts
+# a Style: how a command passes it to the processes it starts
+ENVIRONMENT = "METACOG_PROGRESS"
 
 Style = Literal["bar", "lines", "quiet"]
 _terminal: TextIO | None = None
@@ -73,5 +74,6 @@ class ProgressLine:
         self._print(f"\r\x1b[K{line}" if self._style == "bar" else f"{line}\n")
 
     def _print(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a closed terminal must not end work that is paid for
+        # a closed terminal must not end work that is paid for
+        with contextlib.suppress(OSError, ValueError):
             print(text, end="", file=_terminal or sys.stderr, flush=True)

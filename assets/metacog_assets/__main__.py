@@ -22,7 +22,8 @@ STOPPED = 130
 @click.option("--quiet", is_flag=True)
 def main(detach: bool, **wanted: Any) -> None:
     """Materialise what is stale, then rebuild the boards."""
-    from sqlalchemy.exc import SQLAlchemyError  # it comes with Dagster, which takes a second to load
+    # it comes with Dagster, which takes a second to load
+    from sqlalchemy.exc import SQLAlchemyError
 
     from metacog_assets import run
     from metacog_assets.study_file import current_study
@@ -50,4 +51,5 @@ except BaseException as ended:
     if type(ended).__name__ not in ("KeyboardInterrupt", "Abort", "DagsterExecutionInterruptedError"):
         raise
 print("metacog: interrupted; everything answered so far is kept", file=sys.stderr, flush=True)
-os._exit(STOPPED)  # closing SQLite's files waits for the disk, which whoever opens them next does as well
+# closing SQLite's files waits for the disk, which whoever opens them next does as well
+os._exit(STOPPED)

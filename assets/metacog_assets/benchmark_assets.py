@@ -64,7 +64,8 @@ def _asset(
         blocks, says = check[1:]
         checks.append(dg.AssetCheckSpec(check[0], asset=own, blocking=blocks, description=says))
     made: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
-        key=own,  # the UI draws the last part of a key, and cuts it after 18 letters
+        # the UI draws the last part of a key, and cuts it after 18 letters
+        key=own,
         group_name=benchmark.name,
         deps=[dg.AssetKey([benchmark.name, each]) for each in needs],
         check_specs=checks,

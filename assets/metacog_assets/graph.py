@@ -17,7 +17,8 @@ from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.errors import StudyError, reason_of
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 
-LEFT_OUT: dict[str, str] = {}  # benchmarks of the study that are no part of the graph, and why
+# benchmarks of the study that are no part of the graph, and why
+LEFT_OUT: dict[str, str] = {}
 
 
 def _of_benchmarks() -> dict[str, list[dg.AssetsDefinition]]:
@@ -78,7 +79,8 @@ def boards_of(benchmarks: Iterable[str]) -> list[str]:
     return [*(f"{name}/comparisons" for name in benchmarks), "leaderboard", "report"]
 
 
-with warnings.catch_warnings():  # backfill policies are in use since Dagster 1.5, and still marked as beta
+# backfill policies are in use since Dagster 1.5, and still marked as beta
+with warnings.catch_warnings():
     warnings.simplefilter("ignore", dg.BetaWarning)
     BENCHMARKS = _of_benchmarks()
     TRAINING = _of_training()

@@ -58,7 +58,8 @@ class Work:
         return set() if self.tried & set(stages) else assets_of(self.benchmark, stages)
 
 
-NAME = "metacog/run"  # the tag by which the UI's list of runs shows what a run is of
+# the tag by which the UI's list of runs shows what a run is of
+NAME = "metacog/run"
 LONGEST_TAG = 200  # characters: the UI cuts longer ones
 
 
@@ -69,12 +70,14 @@ class Command:
     study: Study
     instance: dg.DagsterInstance
     quiet: bool = False
-    benchmarks: Sequence[str] = ()  # which to run, and which models and runs of them: all where none is named
+    # which to run, and which models and runs of them: all where none is named
+    benchmarks: Sequence[str] = ()
     models: Sequence[str] = ()
     runs: Sequence[int] = ()
     force: bool = False
     launched: int = 0
-    failures: list[tuple[str, str, int]] = field(default_factory=list)  # what, why, exit code
+    # what, why, exit code
+    failures: list[tuple[str, str, int]] = field(default_factory=list)
     others_finished: bool = False
 
     @property
@@ -87,7 +90,8 @@ class Command:
     def say(self, line: str) -> None:
         """Print one line of progress."""
         if not self.quiet:
-            with contextlib.suppress(OSError):  # no reader is left: no reason to stop what is paid for
+            # no reader is left: no reason to stop what is paid for
+            with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
@@ -153,14 +157,16 @@ def run(command: Command) -> int:
     sync_partitions(command.study, command.instance)
     built = build_items(command)
     before, work = len(command.failures), work_of(command, built)
-    while _stages(command, work):  # what one pass has made lets the next one find more
+    # what one pass has made lets the next one find more
+    while _stages(command, work):
         pass
     command.others_finished = len(command.failures) - before < len(work)
     found = staleness.stale(command.study)
     if built and (command.force or found.compared or found.leaderboard or found.report):
         before = len(command.failures)
         command.materialize("boards", boards_of(each.name for each in built))
-        if len(command.failures) > before:  # of a disk that failed, perhaps: the next run makes them again
+        # of a disk that failed, perhaps: the next run makes them again
+        if len(command.failures) > before:
             staleness.forget(command.study)
     return command.end("was asked")
 
@@ -254,10 +260,12 @@ def _backfill(name: str, partitions: Sequence[str]) -> str:
 @contextlib.contextmanager
 def opened_instance() -> Iterator[dg.DagsterInstance]:
     """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
-    for name in ("dagster", "sqlalchemy"):  # the latter shows how an interrupt broke off its connections
+    # the latter shows how an interrupt broke off its connections
+    for name in ("dagster", "sqlalchemy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as locked:
-        with contextlib.suppress(OSError):  # a folder of the user's own may be mounted to be read only
+        # a folder of the user's own may be mounted to be read only
+        with contextlib.suppress(OSError):
             lock = locked.enter_context((Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         instance = dg.DagsterInstance.get()

@@ -26,7 +26,8 @@ from metacog_pipeline.study import Study
 PAID = dg.AssetSelection.tag("cost", "paid")
 ENDED = ("SUCCESS", "FAILURE", "CANCELED", "MANAGED")
 UNDER_WAY = [each for each in dg.DagsterRunStatus if each.name not in ENDED]
-LONGEST_RUN = timedelta(days=1)  # one that began earlier and has not ended was killed
+# one that began earlier and has not ended was killed
+LONGEST_RUN = timedelta(days=1)
 Evaluated = dg.SensorResult | dg.SkipReason
 
 
@@ -84,7 +85,8 @@ def _stale(study: Study) -> Iterator[dg.RunRequest]:
     for benchmark in (bound(study, name) for name in study.enabled if name in BENCHMARKS):
         steps = [construction.step_of(benchmark, name) for name in found.steps.get(benchmark.name, ())]
         if steps:
-            with contextlib.suppress(MetacogError):  # of a source, say: the step reports it
+            # of a source, say: the step reports it
+            with contextlib.suppress(MetacogError):
                 state = construction.input_digest(benchmark, steps[0])
                 yield _request(assets_of(benchmark, [step.name for step in steps]), state)
         for each in (each for each, _ in found.partitions if each.benchmark == benchmark.name):

@@ -18,7 +18,8 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.study.frames import read_frame
 
-ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
+# the names under which Dagster shows and plots them
+ROWS, URI = "dagster/row_count", "dagster/uri"
 WARN_FAILED_SHARE, WARN_UNREADABLE_SHARE, WARN_COVERAGE = 0.01, 0.05, 0.95
 
 Work = Callable[[Bound, Partition], StageResult]
@@ -38,7 +39,8 @@ def answer(benchmark: Bound, partition: Partition) -> StageResult:
                 respond=second_ask.Patient(benchmark, spec) if spec.provider == "simulated" else None,
                 on_progress=show,
             )
-    return _asked(outcome, replayed=spec.provider == "replay")  # an import lacks the rest by design
+    # an import lacks the rest by design
+    return _asked(outcome, replayed=spec.provider == "replay")
 
 
 def read(benchmark: Bound, partition: Partition) -> StageResult:
@@ -65,7 +67,8 @@ def read(benchmark: Bound, partition: Partition) -> StageResult:
 def judge(benchmark: Bound, partition: Partition) -> StageResult:
     """Ask judges, models that the study names, what is not judged yet."""
     declared = judging.wanted(benchmark)
-    if declared is None:  # the study file has changed since the definitions were loaded
+    # the study file has changed since the definitions were loaded
+    if declared is None:
         return StageResult({"judges": "none named"})
     responses = read_frame(partition.below("responses"))
     expected, _ = judging.needed(benchmark, declared, partition, responses)
@@ -73,7 +76,8 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
     label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
     with failure_recorded(kept, lambda: expected), progress(label) as show:
         outcome = judging.ask(benchmark, declared, partition, responses, show)
-    files.read_judgements(benchmark, partition)  # also of one that stopped early: what was judged counts
+    # also of one that stopped early: what was judged counts
+    files.read_judgements(benchmark, partition)
     return _asked(outcome)
 
 

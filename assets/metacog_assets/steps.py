@@ -21,9 +21,12 @@ from metacog_pipeline.storage import derived
 from metacog_pipeline.study import Study
 
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
-QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
-FAULTS = "faults"  # metadata of a step or check that failed: the UI shows it, and `metacog run` reads it from the events
-Fault = tuple[str, str, int]  # what failed, why, the exit code of a command in which only that happened
+# DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
+QUERY_INTERRUPTED = "Query interrupted"
+# metadata of a step or check that failed: the UI shows it, and `metacog run` reads it from the events
+FAULTS = "faults"
+# what failed, why, the exit code of a command in which only that happened
+Fault = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)

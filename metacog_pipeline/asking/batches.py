@@ -73,7 +73,8 @@ def cancel(study: Study, mark: str) -> None:
 def give_up(study: Study, mark: str) -> None:
     """Forget a batch that cannot be collected: its requests are asked again; its worst case counts as spent for good."""
     with writing(folder_of(study, _named(study, mark))):
-        batch = _named(study, mark)  # read again: until now a run may have collected it
+        # read again: until now a run may have collected it
+        batch = _named(study, mark)
         if batch.record.state not in records.OPEN_STATES:
             raise StudyError(f"batch {mark} is {batch.record.state}: there is nothing to give up")
         batch.now(state="given up", message="given up by hand; its worst case counts as spent")

@@ -30,7 +30,8 @@ from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec, key_of, key_variabl
 from metacog_pipeline.study import Study
 
 MIB = 2**20
-DISK_NEEDED = 256 * MIB  # below it a journal or a board may not be written to its end
+# below it a journal or a board may not be written to its end
+DISK_NEEDED = 256 * MIB
 SHOWN_CHARACTERS = 80  # of words that a provider sent
 IMPATIENT = RetryPolicy(transient_attempts=1, billed_attempts=1, rate_limit_total_s=0.0)
 QUESTION = (types.Message("user", "Is water wet? Reply with yes or no."),)
@@ -123,7 +124,8 @@ def _benchmark(benchmark: Bound, usable_home: bool) -> Iterator[Finding]:
     for condition in benchmark.conditions():
         benchmark.prompt_digest(condition.name)
     if usable_home and not missing:
-        next(plan.left_to_ask(benchmark), None)  # builds the items, and words all calls of one model
+        # builds the items, and words all calls of one model
+        next(plan.left_to_ask(benchmark), None)
         yield ok(name, "its data sets are here, its calls can be worded")
 
 
@@ -162,7 +164,8 @@ def _as_it_answers(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
     yield ok(spec.name, f"as it answers: room to think {room:,} tokens{thinks[known.reasons]}{refused}")
     if (stopped := bill_problem(spec, known)) is not None:
         yield fail(spec.name, stopped, errors.BudgetError)
-    if known.reasons and thought > room:  # the next answer would be cut, and paid for
+    # the next answer would be cut, and paid for
+    if known.reasons and thought > room:
         yield warn(
             spec.name, "there is less room to think than was thought: raise thinking_tokens or max_tokens"
         )

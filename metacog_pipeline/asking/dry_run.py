@@ -21,7 +21,8 @@ from metacog_pipeline.transcripts.store import answers_table, standing_answers
 if TYPE_CHECKING:
     from metacog_pipeline.asking.session import Partition
 
-LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
+# tokens of an answer not given yet, where a later prompt quotes it
+LONGEST_QUOTED = 20_000
 
 
 def in_no_batch(identity: str) -> bool:
@@ -50,8 +51,10 @@ class DryRun:
     # that several tasks make alike is counted once.
     counts: Counter[str] = field(default_factory=Counter)
     identities: set[str] = field(default_factory=set)  # of every call
-    lacks: bool = False  # the task under way makes a call without a kept answer
-    waits: bool = False  # or one that a batch has; the calls after it cannot be worded yet
+    # the task under way makes a call without a kept answer
+    lacks: bool = False
+    # or one that a batch has; the calls after it cannot be worded yet
+    waits: bool = False
 
     @classmethod
     def of(

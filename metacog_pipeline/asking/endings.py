@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 
 # Variables that one process of a command sets for the next: how a run asks.
-WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
-REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
+# set by a command that waits for this process and alone could stop it
+WATCH_PARENT = "METACOG_WATCH_PARENT"
+# set by `metacog run --reask unusable`
+REASK, UNUSABLE = "METACOG_REASK", "unusable"
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-ONE_PRESS_S = 1.0  # signals so close are one wish: a service manager signals each of its processes
+# signals so close are one wish: a service manager signals each of its processes
+ONE_PRESS_S = 1.0
 PARENT_WATCHED_EVERY_S = 1.0
-INTERRUPTED = threading.Event()  # set on the first signal, so that a caller with many partitions stops too
+# set on the first signal, so that a caller with many partitions stops too
+INTERRUPTED = threading.Event()
 
 
 def heard() -> list[signal.Signals]:
@@ -50,7 +54,8 @@ def stopping_gently(stop: Callable[[str], None]) -> Iterator[None]:
 
     watch = asyncio.ensure_future(watch_parent()) if os.environ.get(WATCH_PARENT) else None
     for number in heard():
-        with contextlib.suppress(RuntimeError, ValueError):  # only the main thread may set handlers
+        # only the main thread may set handlers
+        with contextlib.suppress(RuntimeError, ValueError):
             events.add_signal_handler(number, signalled, number)
     try:
         yield

@@ -23,10 +23,14 @@ from metacog_pipeline.llm import batch
 from metacog_pipeline.llm.limiter import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 
-PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
-FEW_IN_A_ROW = 3  # failures that concern all items as it seems, and may concern one
-STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
-STOP_AFTER_UNREADABLE_IN_A_ROW = 5  # what five questions do not get, the next thousand will not get either
+# one odd item must not decide that a provider cannot be asked at all
+PROBED_TASKS = 3
+# failures that concern all items as it seems, and may concern one
+FEW_IN_A_ROW = 3
+# a provider that is down should not be asked a thousand times
+STOP_AFTER_FAILURES_IN_A_ROW = 50
+# what five questions do not get, the next thousand will not get either
+STOP_AFTER_UNREADABLE_IN_A_ROW = 5
 LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
 FAILURE_SHOWN = 160  # characters of a failure in a line about something else
 
@@ -86,7 +90,8 @@ class Loop:
             if queue.problems:
                 self.stop("; ".join(queue.problems))
         few = result.answered - result.unusable < LEAST_USABLE_SHARE * result.answered
-        if few and self.session.spec.provider != "simulated":  # observers say nothing on purpose
+        # observers say nothing on purpose
+        if few and self.session.spec.provider != "simulated":
             what = f"{result.unusable} of {result.answered} items have no usable answer"
             result.too_few_usable = f"{what}; {_advice(self.session.spec)}"
         self.session.learnt.save()
@@ -141,7 +146,8 @@ class Loop:
                     negotiation, self.session.learnt, lambda profile: self._ask_under(profile, task)
                 )
                 return
-            if queue is None or not await queue.next():  # a batch of an earlier session has the answer
+            # a batch of an earlier session has the answer
+            if queue is None or not await queue.next():
                 raise NotSent
 
     async def _ask(self, task: Task) -> bool:
@@ -160,7 +166,8 @@ class Loop:
             async with self._negotiating:
                 if self.result.stopped is not None:
                     raise
-                if self.result.profile is profile:  # not found meanwhile, by another worker
+                # not found meanwhile, by another worker
+                if self.result.profile is profile:
                     negotiation = self._negotiation()
                     negotiation.refused(error.completion)
                     await self._settle(task, negotiation)

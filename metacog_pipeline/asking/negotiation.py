@@ -16,11 +16,15 @@ from metacog_pipeline.llm.wire.errors import FATAL_CODES
 # One that names nothing may be about the question, so another question is asked first; then it
 # costs one group of options after another. Only the bare call decides that a key, a model or an
 # address is wrong. Refused calls cost nothing.
-MOST_CALLS = 5  # two questions whole, two groups left out in turn, and the bare call
-REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
-NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
+# two questions whole, two groups left out in turn, and the bare call
+MOST_CALLS = 5
+# statuses by which an option, a key or a model is refused
+REFUSALS = frozenset({400, 401, 403, 404, 422})
+# the wire has no field for it: nothing was sent
+NO_CONSTRAINT = "unsupported_constraint"
 OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")  # a field that goes by another name
+# a field that goes by another name
+RENAMED_CODES = ("unsupported", "unknown", "unrecognized", "extra")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ OPTIONS = {
     ),
 }
 OPTION_OF = {name: option for option, found in OPTIONS.items() for name in found.names.split()}
-THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
+# room to think as a number of its own, else in the limit
+THINKING_BUDGET = frozenset({"thinking_budget"})
 #: Everything about delivery but the room to think.
 HANDLING = frozenset({"stream", "stream_options"}) | ROOM[0] | ROOM[1] | THINKING_BUDGET
 DELIVERY = HANDLING | ROOM[2]
@@ -125,7 +130,8 @@ class Negotiation:
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
         self._dropped = known.refused & SAMPLING if profile is None else profile.dropped
-        self._group: frozenset[str] = frozenset()  # dropped as well, as no option was named
+        # dropped as well, as no option was named
+        self._group: frozenset[str] = frozenset()
         # Models that think refuse log-probabilities at official addresses, and often without their name; Anthropic has
         # none, and never names the temperature that its newer models refuse.
         logprobs = [frozenset({"top_logprobs"})] if spec.top_logprobs else []
@@ -151,7 +157,8 @@ class Negotiation:
         self._refusals += not unsent
         named, before = blamed(refusal, self.spec), (self.profile, self.known)
         of_all = decisive(refusal) or named in asked_by_name(self.spec)
-        odd = refusal.http_status in (None, 400, 422) and not of_all  # the question may be at fault
+        # the question may be at fault
+        odd = refusal.http_status in (None, 400, 422) and not of_all
         if odd and named is None and self.more and not unsent:
             self.more = False
             raise Refused(refusal, self._advice(refusal, named), decided=False)
@@ -202,7 +209,8 @@ class Negotiation:
         """Leave out a named option, or ask for less of it; return False where there is nothing to leave out."""
         code = (refusal.error_code or "").lower()
         if named == "constraint":
-            if "schema" not in code:  # a schema too hard says nothing of the others
+            # a schema too hard says nothing of the others
+            if "schema" not in code:
                 refused = self._known.refused_modes | {self._mode}
                 self._known = replace(self._known, refused_modes=refused)
             return self._next_mode()

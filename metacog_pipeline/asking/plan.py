@@ -168,7 +168,8 @@ def _notes(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
         return
     figures = spent_figures(study.home, cap)
     left = figures.remaining or 0.0
-    yield (  # calls under way, in batches also, are no part of what is left to ask
+    # calls under way, in batches also, are no part of what is left to ask
+    yield (
         f"Budget ${cap:.4f}: ${figures.spent:.4f} spent so far, of which ${figures.leaked:.4f} may have been billed when a "
         f"run was killed, ${figures.reserved:.4f} set aside for what is under way, ${left:.4f} left."
     )

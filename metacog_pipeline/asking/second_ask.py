@@ -53,7 +53,8 @@ def wanted(
 def _continued(messages: tuple[Message, ...], said: str, form: str) -> tuple[Message, ...]:
     if said:
         return (*messages, Message("assistant", said), Message("user", form))
-    *before, last = messages  # many a provider refuses an empty turn of the model
+    # many a provider refuses an empty turn of the model
+    *before, last = messages
     return (*before, Message(last.role, f"{last.content}\n\n{form}"))
 
 

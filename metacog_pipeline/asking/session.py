@@ -53,8 +53,10 @@ if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
 
 WAITING = 9  # exit code of a command that leaves batches under way
-COMPACTED_AT_ONCE = 16 * 2**20  # bytes of journals that an interrupted session still compacts: it has 5 s
-RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
+# bytes of journals that an interrupted session still compacts: it has 5 s
+COMPACTED_AT_ONCE = 16 * 2**20
+# seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
+RUNS_PER_SEED = 100
 
 _logger = logging.getLogger(__name__)
 
@@ -166,7 +168,8 @@ def query_panel(
             return asyncio.run(_ask(partition, store, judge, shown, partition.known_profile(judge.spec)))
 
         found = ask_each(panel, ask, on_progress)
-        notes = {  # a profile that is known is not lost with a session that failed
+        # a profile that is known is not lost with a session that failed
+        notes = {
             judge.spec.name: _asked_as(judge.spec, one.profile or partition.known_profile(judge.spec))
             for judge, one in found
         }
@@ -260,7 +263,8 @@ async def _ask(
 
     home, cap, spec = partition.study.home, partition.study.study.budget_usd, asked.spec
     over_http = spec.provider not in IN_PROCESS
-    known_cost = kept_cost(home) if over_http else 0.0  # what costs nothing need not count
+    # what costs nothing need not count
+    known_cost = kept_cost(home) if over_http else 0.0
     with contextlib.closing(Budget(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
             model = open_model(spec, shared=clients, respond=asked.respond)
@@ -352,9 +356,11 @@ def _ended(
     """Bring the Parquet copy up to date and write the manifest; ``judges`` is noted of each judge."""
     spec, (state, message) = partition.spec, outcome.state
     if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
-        store.compact(outcome.tally.current)  # else the next session does it: journals hold every answer
+        # else the next session does it: journals hold every answer
+        store.compact(outcome.tally.current)
     reported = store.models_reported(outcome.tally.current)
-    replayed = spec.provider == "replay" and judges is None  # no model can be asked for the rest
+    # no model can be asked for the rest
+    replayed = spec.provider == "replay" and judges is None
     simulated = outcome.tally.simulated or any(name.startswith(SIMULATED_PREFIX) for name in reported)
     if judges is None and (others := other_models(spec, reported)) is not None:
         _logger.warning("%s run %d: %s", spec.name, partition.run, others)

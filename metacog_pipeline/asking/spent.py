@@ -31,7 +31,8 @@ def spent_figures(home: Home, cap_usd: float | None) -> Figures:
 @functools.cache  # one process opens many partitions, and only one has changed since: its journals have grown
 def _cost(folder: PartitionFolder, journals: tuple[tuple[str, int], ...]) -> float:
     """Return the dollars of one partition; 0 where it cannot be read: whoever asks it hears of the damage."""
-    with contextlib.suppress(StoreError):  # the journals have what a damaged copy lacks
+    # the journals have what a damaged copy lacks
+    with contextlib.suppress(StoreError):
         footer = read_footer(folder.copy)
         if footer is not None and footer.segments == dict(journals):
             kept = read_partition(folder, ["cost_usd", "source"])

@@ -14,7 +14,8 @@ from metacog_pipeline.transcripts.schema import Source
 # or too few answers can be used; the next session asks the rest. waiting: batches are pending. failed: stopped early.
 # Any state may follow any but complete, which only a change of what is asked ends: the fingerprint no longer fits.
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
-SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
+# model id reported by the local simulated provider
+SIMULATED_PREFIX = "simulated/"
 #: What to do, by HTTP status.
 HINTS = {
     401: "check the key and the name in api_key_env",
@@ -24,7 +25,8 @@ HINTS = {
     429: "wait, or set requests_per_minute to what the account allows",
 }
 UNAVAILABLE = (503, 529)
-KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
+# some providers say so with another status
+KEY_CODES = ("api_key_invalid", "invalid_api_key")
 
 
 # Refused and truncated calls were billed: they are answers, kept for ever and never asked again. A failed

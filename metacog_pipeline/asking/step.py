@@ -24,7 +24,8 @@ from metacog_pipeline.transcripts.store import PartitionStore
 if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.queue import BatchModel
 
-SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
+# between the seeds of samples: far from those of other runs and studies
+SEED_STEP = 10_000_019
 #: Fields that a record takes from the completion, and from its usage, under the same name.
 _OF_COMPLETION = (
     *("model_reported", "text", "finish_reason", "finish_detail", "cost_usd", "attempts", "attempts_billed"),
@@ -47,7 +48,8 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
-    queue: BatchModel | None = None  # the model, where it is asked through batches
+    # the model, where it is asked through batches
+    queue: BatchModel | None = None
 
     def find(self, identity: str) -> Answer | None:
         """Return the answer kept under an identity."""
@@ -126,7 +128,8 @@ class StepAsker:
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:
-            await asyncio.wait([running])  # the same call is being made for another item or condition
+            # the same call is being made for another item or condition
+            await asyncio.wait([running])
         if (kept := session.find(identity)) is not None:
             session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):

@@ -24,8 +24,10 @@ class CallOptions(TypedDict, total=False):
     constraint: Constraint | None
     max_tokens: int | None
     top_logprobs: int | None  # 0: none
-    send_temperature: bool  # False leaves the decoding to what ships with the model
-    sample: int  # counts several answers to the same words from 0, each with a sampling seed of its own
+    # False leaves the decoding to what ships with the model
+    send_temperature: bool
+    # counts several answers to the same words from 0, each with a sampling seed of its own
+    sample: int
 
 
 class Ask(Protocol):

@@ -130,7 +130,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a lone surrogate in an answer stops no table
+            # a lone surrogate in an answer stops no table
+            stream.reconfigure(errors="backslashreplace")
     printed_to = sys.stdout
     try:
         cli.main(args=arguments, prog_name="metacog", standalone_mode=False)
@@ -147,7 +148,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except OSError as error:
         _end_unwritten(error)
     except SystemExit:
-        if sys.stdout is not printed_to:  # click wraps it where no reader is left, and ends with 1
+        # click wraps it where no reader is left, and ends with 1
+        if sys.stdout is not printed_to:
             sys.exit(0)
         raise
     sys.exit(0)
@@ -169,7 +171,8 @@ def _open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number that is free
+            # gets the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
@@ -181,7 +184,8 @@ def _fail(message: str, code: int) -> NoReturn:
 def _end_unwritten(error: OSError) -> NoReturn:
     """End with what the system refuses; in silence where the reader of the output has gone, as with ``head``."""
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written there is not tried again
+        # what is still to be written there is not tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         sys.exit(0)
     what = error.filename or "standard output"

@@ -137,7 +137,8 @@ def report(study_file: Path) -> None:
 
     page = build_report(study.home, study.study.name)
     found = page.parent / "explore" / "index.html"
-    explorer = str(found) if found.is_file() else None  # none before anything is answered
+    # none before anything is answered
+    explorer = str(found) if found.is_file() else None
     printing.say("\n".join(filter(None, (str(page), explorer))), report=str(page), explorer=explorer)
     printing.next_step("show", study_file, "BENCHMARK", "ITEM")
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 MADE = "imported.toml"  # the study that is made where none is named
-SHOWN, MOST_SHOWN = 3, 20  # rows that were not taken, of each reason and of all
+# rows that were not taken, of each reason and of all
+SHOWN, MOST_SHOWN = 3, 20
 
 
 @click.command("import")
@@ -116,7 +117,8 @@ def _board(study: Study, quiet: bool) -> None:
     """Build and print the board where every model is replayed."""
     from metacog_pipeline.leaderboard import publishing
 
-    if any(each.provider != "replay" for each in study.askable):  # a model or a judge is asked
+    # a model or a judge is asked
+    if any(each.provider != "replay" for each in study.askable):
         return
     publishing.publish(study)
     if not quiet and not printing.wanted():

@@ -12,7 +12,8 @@ import click
 if TYPE_CHECKING:
     from metacog_pipeline.leaderboard.output import Rows
 
-_FOUND = "metacog.json"  # in the context: what is printed when the command ends
+# in the context: what is printed when the command ends
+_FOUND = "metacog.json"
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -92,7 +92,8 @@ def run(study_file: Path, force: bool, detach: bool, quiet: bool, **given: Any) 
     os.environ.update({REASK: reask} if reask is not None else {})
     if not force and nothing_to_do(study, quiet):
         return _say_state(study, 0)
-    if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
+    # under a budget nothing without a price is asked
+    if not quiet and study.study.budget_usd is None:
         from metacog_pipeline.asking.doctor import price_finding
 
         for found in (price_finding(study, spec) for spec in study.askable):
@@ -247,13 +248,15 @@ def launch(
 def environment_of(study: Study, style: Style) -> dict[str, str]:
     """Return the environment of a process that works on a study."""
     return {
-        "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool keeps some 35 MB of what was freed; a user's choice counts
+        # its own pool keeps some 35 MB of what was freed; a user's choice counts
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
         **os.environ,
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
         ENVIRONMENT: style,
         "PYTHONUNBUFFERED": "1",
-        "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
+        # a polars.py in the folder of the user is not imported
+        "PYTHONSAFEPATH": "1",
     }
 
 
@@ -272,7 +275,8 @@ def call(command: Sequence[str], environment: Mapping[str, str]) -> int:
     # Set before it starts they also give it the default handlers, which a job in the background would not inherit.
     before = {number: signal.signal(number, pass_on) for number in heard()}
     try:
-        out = sys.stderr.fileno() if printing.wanted() else None  # only the JSON on standard output
+        # only the JSON on standard output
+        out = sys.stderr.fileno() if printing.wanted() else None
         # In a session of its own it hears of an interrupt once and from here, whoever sent it.
         child = subprocess.Popen(command, env=dict(environment), start_new_session=True, stdout=out)
         if pressed:

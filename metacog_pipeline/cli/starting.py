@@ -22,7 +22,8 @@ from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.new_file import Row, chosen_benchmarks, row_of, study_text
 from metacog_pipeline.study.study_file import MOST_BUDGET
 
-_BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
+# dollars; a sample of every benchmark costs less with any model of 2026
+_BUDGET = 5.0
 _DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BUDGET)
 
 

@@ -71,7 +71,8 @@ def status(
 
 def _print_costs(study: Study) -> None:
     """Print what each model has cost on each benchmark and condition, of all calls that were kept."""
-    from metacog_pipeline.leaderboard.read import run_query  # late: few calls read the leaderboard
+    # late: few calls read the leaderboard
+    from metacog_pipeline.leaderboard.read import run_query
 
     printing.table("costs", run_query(study.home, _COSTS))
 

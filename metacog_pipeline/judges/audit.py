@@ -19,7 +19,8 @@ from metacog_pipeline.scoring.reader_error import ReaderError, deciding, error_p
 from metacog_pipeline.study.frames import read_frames
 from metacog_pipeline.transcripts.store import answers_table
 
-SAMPLED = 50  # passes, and as many fails: an error of 5 % is then known to within some 6 points
+# passes, and as many fails: an error of 5 % is then known to within some 6 points
+SAMPLED = 50
 _COLUMNS = ("id", "shown", "label")
 _LABELS = {"pass": 1, "fail": 0}
 

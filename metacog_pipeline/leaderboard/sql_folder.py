@@ -61,10 +61,12 @@ class SqlModel:
     schema: str  # main or detail
     file: str
     sql: str
-    reads: tuple[str, ...]  # tables, ``stg_`` views, and what a build makes itself (`views`)
+    # tables, ``stg_`` views, and what a build makes itself (`views`)
+    reads: tuple[str, ...]
     benchmark: str | None = None  # None for tables of all
     description: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)  # what they mean; * is for any letters of a name
+    # what they mean; * is for any letters of a name
+    columns: Mapping[str, str] = field(default_factory=dict)
     part_of: str | None = None  # the shared dataset the file adds rows to
     datasets: tuple[Dataset, ...] = ()  # those it declares
     tests: tuple[SqlTest, ...] = ()

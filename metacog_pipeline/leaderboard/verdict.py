@@ -47,7 +47,8 @@ class Cell:
     shown: bool
     model: str
     source: str
-    estimate: float | None  # with its 95 % interval; None where ``status`` says why
+    # with its 95 % interval; None where ``status`` says why
+    estimate: float | None
     low: float | None
     high: float | None
     n: int | None

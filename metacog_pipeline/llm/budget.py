@@ -20,9 +20,12 @@ from metacog_pipeline.llm import ledger
 from metacog_pipeline.llm.ledger import HOLD_PREFIX, NANO, LedgerAwayError, Record, Totals, nano, totals_of
 
 # Granted in chunks, so that the lock and the durable write are paid once for many calls.
-GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
-MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
-ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
+# a grant is at most this part of what remains (or what one call needs, if that is more)
+GRANT_SHARE = 64
+# what a crash before a reboot may cost the budget at most, per process
+MAX_GRANT = 5 * NANO
+# a millionth of a dollar: sums of rounded costs may differ by as much
+ROUNDING_SLACK = 1000
 PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
 RETRY_S = 2.0  # between two looks
 
@@ -37,7 +40,8 @@ class Figures:
 
     cap: float | None
     spent: float  # by settled calls, and what is leaked
-    leaked: float  # the worst case of calls that were under way when a process was killed
+    # the worst case of calls that were under way when a process was killed
+    leaked: float
     reserved: float  # set aside by living processes
     remaining: float | None  # may still be set aside; None without a cap
 

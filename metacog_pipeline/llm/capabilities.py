@@ -19,7 +19,8 @@ from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion, Sampl
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider takes no such limit
-TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
+# the next question may need more thinking than the hardest so far
+TIMES_THE_MOST_SEEN = 4
 #: Options that are part of a request, and so of an answer's identity; the others concern delivery.
 SAMPLING = frozenset({"temperature", "seed", "top_logprobs"})
 BILLS = ("overbilled", "hidden_tokens")  # what only bills teach
@@ -36,12 +37,16 @@ class Capabilities:
     """What is known of one model at one address; ``None`` or empty: not known yet."""
 
     limit_field: Limit | None = None  # the name it takes a limit of tokens by
-    refused: frozenset[str] = frozenset()  # options it does not take: temperature, stream, thinking_room, …
-    refused_modes: frozenset[str] = frozenset()  # answer modes it does not take
+    # options it does not take: temperature, stream, thinking_room, …
+    refused: frozenset[str] = frozenset()
+    # answer modes it does not take
+    refused_modes: frozenset[str] = frozenset()
     reasons: bool | None = None  # whether it thinks before it answers
     reasoning_tokens: Count | None = None  # the most thought before one answer
-    overbilled: Count | None = None  # tokens of a bill that shows no limit: it is not asked again
-    hidden_tokens: Count | None = None  # the most input billed on top of a prompt: reserved for each call
+    # tokens of a bill that shows no limit: it is not asked again
+    overbilled: Count | None = None
+    # the most input billed on top of a prompt: reserved for each call
+    hidden_tokens: Count | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, on top of those of the answer itself."""
@@ -74,7 +79,8 @@ class Capabilities:
             self.raised(kept, "reasoning_tokens", *BILLS),
             refused=self.refused | kept.refused,
             refused_modes=self.refused_modes | kept.refused_modes,
-            reasons=self.reasons or kept.reasons or self.reasons,  # True for good, then False, then not known
+            # True for good, then False, then not known
+            reasons=self.reasons or kept.reasons or self.reasons,
         )
 
     def raised(self, seen: Capabilities, *counts: str) -> Capabilities:
@@ -121,7 +127,8 @@ class Learnt:
     name: str = ""
     request_digest: str = ""
     known: Capabilities = NOTHING_KNOWN
-    trial: Capabilities | None = None  # what calls are worded by while it is tried
+    # what calls are worded by while it is tried
+    trial: Capabilities | None = None
 
     @classmethod
     def of(cls, model: ChatModel, home: Home, name: str, request_digest: str) -> Learnt:

@@ -31,7 +31,8 @@ from metacog_pipeline.llm.wire.errors import redacted
 from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 from metacog_pipeline.llm.wire.events import Reply as WireReply
 
-MOST_HIDDEN_TOKENS = 100_000  # on top of a prompt; the longest system messages of proxies have a third
+# on top of a prompt; the longest system messages of proxies have a third
+MOST_HIDDEN_TOKENS = 100_000
 LONG_PAUSE_S = 20.0  # waits that are reported
 SAID_AGAIN_S = 600.0
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
@@ -79,7 +80,8 @@ class _Call:
         last = self.attempts[0].completion
         for came in (each.completion for each in self.attempts[1:]):
             if came.status is Status.FAILED and last.status is not Status.FAILED:
-                continue  # an empty answer is still the provider's answer; the second try brought none
+                # an empty answer is still the provider's answer; the second try brought none
+                continue
             kept = last.text and not came.text and came.status is Status.FAILED
             last = replace(came, text=last.text, reasoning_text=last.reasoning_text) if kept else came
         spent = [each.cost for each in self.attempts if each.cost is not None]

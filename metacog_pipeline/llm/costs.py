@@ -11,20 +11,29 @@ from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 
-BYTES_PER_TOKEN = 4  # usual for English prose under byte-pair vocabularies; a heuristic
-MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
-MESSAGE_OVERHEAD_TOKENS = 16  # role markers and separators a chat template puts around one message
-REQUEST_OVERHEAD_TOKENS = 64  # start of sequence, default system lines, reply priming
-SCHEMA_OVERHEAD_TOKENS = 1024  # instructions a provider adds when an answer is held to a schema
-MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this they only have to be too much
+# usual for English prose under byte-pair vocabularies; a heuristic
+BYTES_PER_TOKEN = 4
+# in one token: the longest of the vocabularies in use is a run of so many spaces
+MOST_CHARACTERS = 128
+# role markers and separators a chat template puts around one message
+MESSAGE_OVERHEAD_TOKENS = 16
+# start of sequence, default system lines, reply priming
+REQUEST_OVERHEAD_TOKENS = 64
+# instructions a provider adds when an answer is held to a schema
+SCHEMA_OVERHEAD_TOKENS = 1024
+# numbers in an extra body are not checked; beyond this they only have to be too much
+MOST_TOKENS = 10**12
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
-CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
+# what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
+CACHE_WRITE_FACTOR = 1.25
 LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
 OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 NO_USAGE = "reports no usage"
-OVERBILLED = "overbilled"  # the code of a call to a model that is not asked again
+# the code of a call to a model that is not asked again
+OVERBILLED = "overbilled"
 TOLERATED_TOKENS = 32
-TOLERATED_SHARE = 0.02  # of a limit: what a server generates before it looks at its count again
+# of a limit: what a server generates before it looks at its count again
+TOLERATED_SHARE = 0.02
 #: Keys of an extra body that raise what may be generated.
 _LIMIT_KEYS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict",
                          "n_predict"})  # fmt: skip
@@ -170,12 +179,14 @@ def reconciled(
     least_in = fewest_tokens("".join(message.content for message in request.messages))
     most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
     thought = completion.reasoning_text or ""
-    shown_apart = thought not in completion.text  # not within the text, between tags
+    # not within the text, between tags
+    shown_apart = thought not in completion.text
     least_out = fewest_tokens(completion.text) + (fewest_tokens(thought) if shown_apart else 0)
     most_out = output_token_bound(spec, request, known)
     # A count that is missing is the most that can have been billed.
     if sent is None:
-        written = most_in if most_in >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
+        # the dearest it can have been
+        written = most_in if most_in >= LEAST_CACHED_TOKENS else None
         usage = replace(usage, input_tokens=most_in, cached_tokens=None, cache_write_tokens=written)
     elif not least_in <= sent <= most_in:
         usage = replace(usage, input_tokens=max(least_in, min(sent, most_in)))
@@ -213,7 +224,8 @@ def fewest_tokens(text: str) -> int:
 def _most_received(spec: ModelSpec, completion: Completion, allowed: int, known: Capabilities) -> int:
     """Return the most output tokens a reply without a count can have been billed."""
     told_not_to_think = spec.thinking_tokens == 0 and spec.provider != "openai"
-    shows_all = known.reasons is False or told_not_to_think  # thinking is shown in part, or not at all
+    # thinking is shown in part, or not at all
+    shows_all = known.reasons is False or told_not_to_think
     if completion.status is Status.FAILED or not shows_all:
         return allowed
     received = _byte_length(completion.text) + _byte_length(completion.reasoning_text or "")

@@ -21,9 +21,11 @@ DAY = ("date", "day", "usage_date", "usage_date_utc", "start_time", "start_time_
        "usage_start_time")  # fmt: skip
 MODEL = ("model", "model_id", "model_version", "snapshot_id", "line_item", "sku", "description")
 DOLLARS = ("cost_usd", "amount_usd", "cost", "amount", "amount_value", "total_cost", "total", "usd")
-OTHER = "(no model)"  # what an invoice says of no model: taxes, credits, storage
+# what an invoice says of no model: taxes, credits, storage
+OTHER = "(no model)"
 MOST_BYTES = 64 * 2**20
-_PARTS = re.compile(r"\s*[,|(].*$")  # "gpt-5-mini, cached input": the model and what of it was billed
+# "gpt-5-mini, cached input": the model and what of it was billed
+_PARTS = re.compile(r"\s*[,|(].*$")
 _NOT_OF_NUMBERS = re.compile(r"[$\s,]|usd", re.IGNORECASE)
 
 Charges = Mapping[tuple[date, str], float]

@@ -23,7 +23,8 @@ NANO = 1_000_000_000  # amounts are whole nano-dollars
 READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
 NO_BOOT = "unknown"
 # A batch outlives the process that submits it: what it may cost is a record of its own.
-HOLD_PREFIX = "batch-"  # of a record that belongs to a batch, whichever processes come and go
+# of a record that belongs to a batch, whichever processes come and go
+HOLD_PREFIX = "batch-"
 TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "tcp_user_timeout": 5000, "keepalives_idle": 5,
                             "keepalives_interval": 2}  # fmt: skip
 _LIMIT = 10**18  # a billion dollars, the widest figure a record holds
@@ -43,7 +44,8 @@ def nano(usd: float) -> int:
     if not usd >= 0:
         raise ValueError(f"{usd} is not an amount of dollars")
     scaled = min(usd * NANO, float(_LIMIT))
-    return math.ceil(scaled - 1e-6)  # the slack is that of binary fractions: 0.1 $ must not become one more
+    # the slack is that of binary fractions: 0.1 $ must not become one more
+    return math.ceil(scaled - 1e-6)
 
 
 # One file of each session, whose lock it holds while it lives. ``granted`` is what it may spend,

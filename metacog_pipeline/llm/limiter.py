@@ -8,13 +8,19 @@ import enum
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
-INITIAL_LIMIT = 10  # within what a new account is allowed; six doublings reach 640
+# within what a new account is allowed; six doublings reach 640
+INITIAL_LIMIT = 10
 SLOW_START_FACTOR = 2
-GROWTH_SHARE = 0.05  # five rounds win back one cut, so a limit near the ceiling is seldom refused
-SHRINK_FACTOR = 0.8  # a refusal comes just above the allowed rate, so halving would waste most of it
-GROWTH_UTILISATION = 0.8  # below this share in use, a clean round does not test the limit
-COOLDOWN_S = 15.0  # refusals of calls that were sent before the cut arrive within it
-PAUSE_AFTER = 5  # refusals in a row, no answer between, after which nothing is sent until the wait is over
+# five rounds win back one cut, so a limit near the ceiling is seldom refused
+GROWTH_SHARE = 0.05
+# a refusal comes just above the allowed rate, so halving would waste most of it
+SHRINK_FACTOR = 0.8
+# below this share in use, a clean round does not test the limit
+GROWTH_UTILISATION = 0.8
+# refusals of calls that were sent before the cut arrive within it
+COOLDOWN_S = 15.0
+# refusals in a row, no answer between, after which nothing is sent until the wait is over
+PAUSE_AFTER = 5
 MINUTE_S = 60.0
 
 T = TypeVar("T")
@@ -25,7 +31,8 @@ class CallResult(enum.Enum):
 
     CLEAN = "clean"  # answered
     LIMITED = "limited"  # refused for rate
-    SILENT = "silent"  # anything else: server errors, dead connections, cancelled before sending
+    # anything else: server errors, dead connections, cancelled before sending
+    SILENT = "silent"
 
 
 # Finds by trying how many calls an account takes: doubles after every clean round until the first refusal
@@ -36,7 +43,8 @@ class Limiter:
     """The adaptive limit of one account. One event loop only."""
 
     def __init__(self, ceiling: int = 100, *, start: int = INITIAL_LIMIT) -> None:
-        self.ceiling = max(1, ceiling)  # may be raised, when another model of the account may use more
+        # may be raised, when another model of the account may use more
+        self.ceiling = max(1, ceiling)
         self.limit = max(1, min(start, self.ceiling))
         self.in_use = 0
         self.episodes = 0

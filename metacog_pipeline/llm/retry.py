@@ -12,19 +12,24 @@ from datetime import UTC, datetime
 
 from metacog_pipeline.llm.types import ErrorKind
 
-RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiting calls do not return as one
+# waits are lengthened by up to a tenth, so that waiting calls do not return as one
+RETRY_AFTER_SPREAD = 0.1
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
     """The thresholds of retrying; times in seconds."""
 
-    transient_attempts: int = 6  # waits of 15.5 s together on average, 31 s at most: a restart, not an outage
-    billed_attempts: int = 2  # sends that may have been billed and brought no answer, the first included
+    # waits of 15.5 s together on average, 31 s at most: a restart, not an outage
+    transient_attempts: int = 6
+    # sends that may have been billed and brought no answer, the first included
+    billed_attempts: int = 2
     backoff_base_s: float = 1.0
     backoff_cap_s: float = 30.0
-    rate_limit_total_s: float = 900.0  # an account that refuses for a quarter of an hour is not available
-    retry_after_cap_s: float = 300.0  # who asks for hours is asked again all the same, then given up
+    # an account that refuses for a quarter of an hour is not available
+    rate_limit_total_s: float = 900.0
+    # who asks for hours is asked again all the same, then given up
+    retry_after_cap_s: float = 300.0
 
 
 # A refusal for rate is waited out for a bounded time, a transient failure tried a bounded number of times.

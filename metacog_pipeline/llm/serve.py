@@ -18,8 +18,10 @@ from metacog_pipeline.llm.costs import estimate_tokens
 
 LOOPBACK = "127.0.0.1"
 OWN_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
-NO_PAGE = ("none", "same-origin")  # what a browser says of a call that no other page made
-LABEL = "simulated/"  # before the model id that answers report, so that they differ from real ones
+# what a browser says of a call that no other page made
+NO_PAGE = ("none", "same-origin")
+# before the model id that answers report, so that they differ from real ones
+LABEL = "simulated/"
 
 
 def application(*, latency_s: float = 0.0) -> web.Application:

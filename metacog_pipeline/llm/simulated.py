@@ -35,7 +35,8 @@ class SimulatedModel(_InProcess):
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``."""
         now = datetime.now(UTC)
-        await asyncio.sleep(0)  # as with a real model, others get their turn between question and answer
+        # as with a real model, others get their turn between question and answer
+        await asyncio.sleep(0)
         try:
             # A completion where it refuses, stops early or gives log-probabilities. It runs in the event
             # loop, so it should take well under a millisecond.

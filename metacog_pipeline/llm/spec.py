@@ -21,7 +21,8 @@ _SLUG = "at most 64 lower-case letters, digits, dots, underscores and hyphens, t
 _BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
 _MODEL = "the name of the model or its folder, in characters that can be printed"
 _WORD = "one word of lower-case letters"
-IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
+# answer without a network and without a bill
+IN_PROCESS = ("transformers", "replay", "simulated")
 OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
@@ -37,7 +38,8 @@ _TAKERS = {
     **dict.fromkeys(("effort", "thinking_tokens", "lane", "batch_factor"), "openai, anthropic and gemini do"),
     "verbosity": "openai does",
 }
-LEAST_ANTHROPIC_BUDGET = 1024  # tokens to think; the provider refuses a smaller allowance
+# tokens to think; the provider refuses a smaller allowance
+LEAST_ANTHROPIC_BUDGET = 1024
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
 #: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
@@ -61,28 +63,41 @@ class ObserverSpec(BaseModel):
     accuracy: Share = 0.7  # chance of knowing an ordinary question
     metacognition: Share = 0.5  # how well confidence follows being right
     overconfidence: Share = 0.3  # pull of the ratings towards the top
-    missing_awareness: Share = 0.3  # of noticing that no listed choice is right
-    unknown_awareness: Share = 0.1  # of noticing that a question cannot be answered
-    warning_response: Share = 0.3  # of the remaining unawareness a warning in the system message removes
+    # of noticing that no listed choice is right
+    missing_awareness: Share = 0.3
+    # of noticing that a question cannot be answered
+    unknown_awareness: Share = 0.1
+    # of the remaining unawareness a warning in the system message removes
+    warning_response: Share = 0.3
     untidiness: Share = 0.0  # of answering outside the asked form
     refusal: Share = 0.0  # of declining
-    d: float = Field(strict=True, default=1.5, ge=0, le=10)  # sensitivity d′ of binary decisions
-    m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)  # meta-d′ / d′
-    criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)  # c, above 0 says the second too rarely
+    # sensitivity d′ of binary decisions
+    d: float = Field(strict=True, default=1.5, ge=0, le=10)
+    # meta-d′ / d′
+    m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)
+    # c, above 0 says the second too rarely
+    criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)
     criteria: tuple[Annotated[float, Field(strict=True, gt=0, le=20)], ...] = Field(
         default=(0.35, 0.7, 1.1, 1.6), min_length=1, max_length=8
     )
-    risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)  # of c, from what is punished
-    character: Character = "argument-follower"  # what moves it, where others disagree
-    difficulty_slope: Share = 0.15  # fall of the chance of being right from one level to the next
-    confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)  # stated beyond that chance
+    # of c, from what is punished
+    risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)
+    # what moves it, where others disagree
+    character: Character = "argument-follower"
+    # fall of the chance of being right from one level to the next
+    difficulty_slope: Share = 0.15
+    # stated beyond that chance
+    confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)
     betting: Betting = "confidence"
     caution: Share = 0.5  # of naming what a naive calculation leaves out
     sycophancy: Share = 0.3  # of giving up a right claim to an authority
     transfer: Share = 0.5  # of seeing the structure of a story
-    d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)  # d′ between what it can answer and cannot
-    yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)  # above 0 claims to know too often
-    language_gap: Share = 0.1  # of what it knows in English, not known in another language
+    # d′ between what it can answer and cannot
+    d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)
+    # above 0 claims to know too often
+    yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)
+    # of what it knows in English, not known in another language
+    language_gap: Share = 0.1
     seed: int = Field(strict=True, default=0)
 
     @field_validator("criteria")
@@ -239,7 +254,8 @@ def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
         return None
     given = environment.get(variable)
     key = (given or "").strip()
-    if key and key.isascii() and key.isprintable() and " " not in key:  # fit for a header
+    # fit for a header
+    if key and key.isascii() and key.isprintable() and " " not in key:
         return key
     found = "is not set" if given is None else "holds characters no key has" if key else "is set but empty"
     raise StudyError(f"model {spec.name}: environment variable {variable} {found}; export your key under it")

@@ -23,7 +23,8 @@ from metacog_pipeline.llm.wire.events import HttpCall
 CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
 WRITE_TIMEOUT_S = 30.0
 POOL_TIMEOUT_S = 30.0  # a free connection
-KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
+# below the idle limits of usual gateways, so that no call meets a connection being closed
+KEEPALIVE_S = 15.0
 DNS_CACHE_S = 300
 #: How many times timeout_s a model may keep silent. Providers think for minutes where much effort is asked for.
 # Models think in silence: how long may pass until an answer begins, and between two pieces of it, grows
@@ -33,11 +34,15 @@ EFFORT_FACTORS: Mapping[str, float] = {
     **{"medium": 3.0, "high": 5.0, "xhigh": 10.0, "max": 10.0},
 }
 DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
-STREAM_TOTAL_FACTOR = 4.0  # a whole stream may take so many times what it may keep silent
-FINISH_GRACE_S = 2.0  # what may follow the last event of a stream, where its connection stays open
+# a whole stream may take so many times what it may keep silent
+STREAM_TOTAL_FACTOR = 4.0
+# what may follow the last event of a stream, where its connection stays open
+FINISH_GRACE_S = 2.0
 LAST_EVENTS = (b"[DONE]", b'"message_stop"')
-MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
-MAX_BODY_BYTES = 64 * 2**20  # far above any answer with log-probabilities; 100 in flight still fit a machine
+# the ceiling of any model's concurrency: the limiter decides, not the pool
+MAX_CONNECTIONS = 1000
+# far above any answer with log-probabilities; 100 in flight still fit a machine
+MAX_BODY_BYTES = 64 * 2**20
 
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol,
            httpx.LocalProtocolError, httpx.InvalidURL)  # fmt: skip
@@ -70,7 +75,8 @@ class SendFailure(Exception):
         self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
     ) -> None:
         super().__init__(one_line(message, 300))
-        self.maybe_billed = maybe_billed  # false where nothing can have reached the provider
+        # false where nothing can have reached the provider
+        self.maybe_billed = maybe_billed
         self.kind = kind  # FATAL or UNSUPPORTED where trying again cannot help
 
 
@@ -167,7 +173,8 @@ async def _pieces(
                     "thinking_tokens, or check what answers at base_url",
                     kind=ErrorKind.UNSUPPORTED,
                 )
-            comment = chunk.startswith(b":") and b"data:" not in chunk  # it only keeps a stream alive
+            # it only keeps a stream alive
+            comment = chunk.startswith(b":") and b"data:" not in chunk
             if reply.first_byte_at is None and not comment:
                 reply.first_byte_at = asyncio.get_running_loop().time()
             keep(chunk)

@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 from metacog_pipeline.files import canonical_json
 
-NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
+# the code of a failure before anything could be sent
+NO_CONNECTION = "no_connection"
 _THINKING = re.compile(r"<(think|thinking|thought)>")
 
 
@@ -20,7 +21,8 @@ class Status(enum.StrEnum):
     """How a call ended. ``unparsable`` is not among them: parsing finds that later."""
 
     OK = "ok"  # a whole answer, possibly empty
-    REFUSED = "refused"  # a refusal or content filter reported by the provider's own fields
+    # a refusal or content filter reported by the provider's own fields
+    REFUSED = "refused"
     TRUNCATED = "truncated"  # stopped by a length limit
     FAILED = "failed"  # no answer; never scored, never cached
 
@@ -49,9 +51,12 @@ class ErrorKind(enum.StrEnum):
     """Why a call failed, decided by HTTP status and provider error code, never by message text."""
 
     RATE_LIMIT = "rate_limit"  # 429 (not quota), 529
-    TRANSIENT = "transient"  # 408, 5xx, connection, timeout, cut or invalid body
-    UNSUPPORTED = "unsupported"  # 400, 404 without a model code, 415, 422, 501: not accepted in this shape
-    FATAL = "fatal"  # 401, 402, 403, model_not_found, insufficient_quota: every further call would fail too
+    # 408, 5xx, connection, timeout, cut or invalid body
+    TRANSIENT = "transient"
+    # 400, 404 without a model code, 415, 422, 501: not accepted in this shape
+    UNSUPPORTED = "unsupported"
+    # 401, 402, 403, model_not_found, insufficient_quota: every further call would fail too
+    FATAL = "fatal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +145,10 @@ class Usage:
 
     input_tokens: int | None = None  # the whole prompt
     output_tokens: int | None = None  # all that was generated
-    reasoning_tokens: int | None = None  # the part of it thought before the answer
-    cached_tokens: int | None = None  # the part of the prompt read from the provider's cache
+    # the part of it thought before the answer
+    reasoning_tokens: int | None = None
+    # the part of the prompt read from the provider's cache
+    cached_tokens: int | None = None
     cache_write_tokens: int | None = None  # the part written to it
 
 
@@ -150,18 +157,22 @@ class Completion:
     """How a call ended; the ``error_*`` fields are set for ``failed`` only."""
 
     status: Status
-    text: str = ""  # exactly what came back; of a failed call what had streamed, kept and never scored
+    # exactly what came back; of a failed call what had streamed, kept and never scored
+    text: str = ""
     finish_reason: str | None = None
     model_reported: str | None = None
     usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None  # of every attempt that was billed; None when the model has no price
+    # of every attempt that was billed; None when the model has no price
+    cost_usd: float | None = None
     logprobs: tuple[TokenLogprob, ...] = ()
     attempts: int = 1
     started_at: datetime | None = None
     latency_s: float = 0.0  # from first send to last byte, retries included
-    latency_first_s: float | None = None  # from the last send to the first byte
+    # from the last send to the first byte
+    latency_first_s: float | None = None
     attempts_billed: int = 0  # sends that were, or may have been, billed
-    reasoning_text: str | None = None  # what the provider shows of the thinking; never scored
+    # what the provider shows of the thinking; never scored
+    reasoning_text: str | None = None
     finish_detail: str | None = None
     response_id: str | None = None
     system_fingerprint: str | None = None

@@ -44,10 +44,13 @@ _SPEAKER = re.compile(
 _ANSWERED = re.compile(
     r"(?im)answer|confidence|decision|antwort|respuesta|réponse|答案|정답|[{\[]|^\W{0,8}\w{1,2}\W{0,8}$"
 )
-LONGEST_END = 100_000  # characters at either end of a reply that are looked at: a longer one is no answer
-MOST_READ = 32_000  # characters of a turn, its last: no answer comes before so many
+# characters at either end of a reply that are looked at: a longer one is no answer
+LONGEST_END = 100_000
+# characters of a turn, its last: no answer comes before so many
+MOST_READ = 32_000
 MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
-_SHORT = 60  # characters of a reply before the next speaker that are an answer in any wording
+# characters of a reply before the next speaker that are an answer in any wording
+_SHORT = 60
 _CUT = "\n…\n"
 
 # Letters, digits, quotes and signs of other widths become their plain forms. One character stays one character, so that a
@@ -63,7 +66,8 @@ _PLAIN = {
         for code in (*range(0xFF01, 0xFF5F), *range(0x2460, 0x2469), *range(0x24B6, 0x24EA))
     },
     **dict.fromkeys((0, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0xD800, 0xE000)), " "),
-    **{start + n: str(n) for start in (0x660, 0x6F0, 0x966) for n in range(10)},  # Arabic, Persian, Devanagari
+    # Arabic, Persian, Devanagari
+    **{start + n: str(n) for start in (0x660, 0x6F0, 0x966) for n in range(10)},
     **dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n"),
 }  # fmt: skip
 
@@ -92,7 +96,8 @@ def unboxed(text: str) -> str:
 class Envelope:
     """A reply as its readers see it."""
 
-    text: str  # the model's turn in plain characters, of a very long one the end
+    # the model's turn in plain characters, of a very long one the end
+    text: str
     start: int = 0  # of the turn in the reply
     status: CallStatus = "ok"  # how the call ended
     # The model ended its turn: what it wrote then is no part of its answer, and a limit that cut that cut no answer.

@@ -137,7 +137,8 @@ class Letter:
         leads, found = _LEADS.match(whole), self.find(said)
         if leads is None or leads[1] not in self.options:
             return found
-        named = self._named(leads[2]) or found.value  # the text or the letter of another option
+        # the text or the letter of another option
+        named = self._named(leads[2]) or found.value
         return found if named in (None, leads[1]) else AMBIGUOUS
 
     def find(self, text: str) -> Found:
@@ -205,7 +206,8 @@ class Binary:
         for word, digit in sorted(listed, key=lambda each: -len(each[0])):
             if f" {word} " in left:
                 found.add(int(digit))
-                left = left.replace(f" {word} ", "  ")  # "no signal" hides "signal"
+                # "no signal" hides "signal"
+                left = left.replace(f" {word} ", "  ")
         if len(found) == 1:
             return Found("ok", found.pop(), 0, len(text))
         return AMBIGUOUS if found else NOTHING
@@ -263,7 +265,8 @@ def _alone(text: str) -> Iterator[Found]:
     for clause in _CLAUSE.finditer(text):
         bare = clause[0].strip(" \t*_\"'()[]-")
         found = _BARE.fullmatch(bare)
-        if found and not re.match(r"\.\s?\d", text[clause.end() :]):  # "No. 5" is a number
+        # "No. 5" is a number
+        if found and not re.match(r"\.\s?\d", text[clause.end() :]):
             yield _side(found, clause.start() + clause[0].index(bare))
 
 
@@ -291,7 +294,8 @@ class Number:
 
     def read(self, said: str) -> Found:
         bare = _SURE_SENTENCE.sub(lambda found: " " * len(found[0]), unboxed(said))
-        bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]  # the exact value precedes its rounding
+        # the exact value precedes its rounding
+        bare = re.split(r"(?<=\d)\s*(?:≈|~=)", bare)[0]
         if UNKNOWN.match(bare):
             return WITHHELD
         if _VAGUE.search(bare):
@@ -438,7 +442,8 @@ class Fields:
         given = [each for data, *_ in decoded(said) for each in objects(data)]
         for each in given or ([lines] if len(lines) > 1 else []):
             mine = {known[_key(key)]: value for key, value in each.items() if _key(key) in known}
-            if len(mine) >= max(1, len(best)):  # most of the names count, of several objects the last
+            # most of the names count, of several objects the last
+            if len(mine) >= max(1, len(best)):
                 best = mine
         return Found("ok", best, 0, len(said)) if best else NOTHING
 

@@ -46,7 +46,8 @@ _SAYS = re.compile(
 )
 _NOTE = re.compile(r"\s*[(\[][^)\]]{0,120}[)\]]")
 _OR = re.compile(r"(?i)\s+(?:or|o|oder|ou)\s+|\s*/\s*|(?<=[\u4e00-\u9fff])(?:还是|或者?)")
-_GUESS = re.compile(r"(?i)[,;.]\s*(?:but|pero|aber|mais)\s+(.+)")  # behind not knowing
+# behind not knowing
+_GUESS = re.compile(r"(?i)[,;.]\s*(?:but|pero|aber|mais)\s+(.+)")
 _UNFINISHED = re.compile(r"(?i)(?:^|\s)(?:by|is|was|are|were|the|of|in|called|named|and|or)$")
 
 # --- how a sentence states a name ---
@@ -57,7 +58,8 @@ _GOES_ON = re.compile(
     r"|而是|其实是?|现在|答案|정답)"
 )
 _LEADS_UP = re.compile(r"(?i)\W*(?:(?:in|on|at|as|after|before|during|once|not|en|no|nicht)(?!\w)|不是)")
-_ASIDE = re.compile(  # before a name that is denied, left behind or compared with, in simple form
+# before a name that is denied, left behind or compared with, in simple form
+_ASIDE = re.compile(
     r"(?:^| )(?:not|n t|never|no|no es|no fue|nicht|kein|keine|pas|不 是|并 非|rather than|instead of|unlike|than|like|near"
     r"|below|above|after|before|and|with|formerly|previously|once|used to be|thought|thought to be|thought of)"
     r"(?: (?:the|a|el|la|in))?$"
@@ -123,7 +125,8 @@ def _form(text: str) -> _Form:
     return _Form(text.strip(), plain, named, _spaced(text), days, _only_number(text), signs(text))
 
 
-_key = lru_cache(65_536)(_form)  # the same keys are compared with the replies of every model
+# the same keys are compared with the replies of every model
+_key = lru_cache(65_536)(_form)
 
 
 def same(said: str, key: str) -> bool:

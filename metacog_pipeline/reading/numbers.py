@@ -114,7 +114,8 @@ def _numerals(text: str) -> Iterator[Quantity]:
         if found["whole"] or found["rest"] or found["vulgar"]:
             value, end = _value(found), found.end()
             scaled = _SCALED.match(text, end)
-            if scaled and (found["money"] or scaled["scale"] not in "MB"):  # M is also metres, and molar
+            # M is also metres, and molar
+            if scaled and (found["money"] or scaled["scale"] not in "MB"):
                 name = scaled["scale"].lower()
                 value, end = value * (_SCALES.get(name) or _SHORT_SCALES[name]), scaled.end()
             start = found.end() - len(found[0].lstrip())
@@ -126,7 +127,8 @@ def _value(found: re.Match[str]) -> float:
     said = re.sub(r"[ '{}]|\\,", "", (found["whole"] or "0") + (found["rest"] or ""))
     marks = re.sub(r"\d", "", said)
     decimal = marks[-1] if len({*marks}) == 2 and marks.count(marks[-1]) == 1 else "." if marks == "." else ""
-    if marks == ",":  # 1,234 is a thousand, as English writes it; 0,5 and 1,25 are not
+    # 1,234 is a thousand, as English writes it; 0,5 and 1,25 are not
+    if marks == ",":
         decimal = "" if re.fullmatch(r"[1-9]\d{0,2},\d{3}", said) else ","
     whole, _, rest = said.rpartition(decimal) if decimal else (said, "", "")
     value = float(f"{re.sub('[.,]', '', whole) or 0}.{rest or 0}") + _VULGAR.get(found["vulgar"] or "", 0.0)

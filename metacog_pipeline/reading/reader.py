@@ -18,7 +18,8 @@ _CORRECTS = re.compile(
 _RESTATES = re.compile(
     r"(?i)(?<!wrong )(?<!incorrect )(?<!tempting )\b(?:answer|choice|decision)\s+(?:is|should\s+be|must\s+be|would\s+be)\b"
 )
-_SHORT_TURN = 120  # characters of a turn without names that is an answer and no prose
+# characters of a turn without names that is an answer and no prose
+_SHORT_TURN = 120
 _PAIR = re.compile(
     r"(?si)\W*(?P<answer>.{1,60}?)\W*(?:(?<!\d)[,;]|[,;](?!\d)|[|\n(]|\s{2,}|-\s)\s*(?P<other>~?[\d.,]+\s*%?(?:\s*(?:/|out\s+of)\s*\d+)?)"
     r"\W*(?:sure|confiden\w*|certain)?\W*$"

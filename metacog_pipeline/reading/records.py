@@ -16,11 +16,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-MOST_OBJECTS = 1_000  # brackets of one reply that may open one; what lies beyond is no answer
+# brackets of one reply that may open one; what lies beyond is no answer
+MOST_OBJECTS = 1_000
 MOST_BROKEN = 20  # braces that open none and are looked at twice
 MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
 
-_GAP = r"[\\ \t_-]{0,3}"  # a blank within a name: PRE_CONFIDENCE, Pre-confidence, pre\_confidence
+# a blank within a name: PRE_CONFIDENCE, Pre-confidence, pre\_confidence
+_GAP = r"[\\ \t_-]{0,3}"
 # The words of prompts and replies for each name, as written before a colon. Longer ones come first.
 WORDS = {
     name: words.replace(" ", _GAP)
@@ -157,7 +159,8 @@ def _objects(data: Any) -> bool:
 
 def _known(key: str) -> str | None:
     """Return the name that the key of an object or the head of a column means."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", key).strip()  # confidenceScore
+    # confidenceScore
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", key).strip()
     return next((name for name, words in _NAMED.items() if words.fullmatch(spaced)), None)
 
 
@@ -174,7 +177,8 @@ def _record(text: str, pairs: Mapping[str, Any], start: int, end: int, *, severa
     return made
 
 
-_BLANK = "\x1f"  # no white space, which the readers of labels would look through
+# no white space, which the readers of labels would look through
+_BLANK = "\x1f"
 
 
 def blanked(text: str, found: Sequence[Record]) -> str:
@@ -271,7 +275,8 @@ def _line(text: str, start: int, end: int) -> Value:
     found = _VALUE.match(text, start, end)
     assert found is not None  # it matches any text
     said = found[1].rstrip(" \t*_|;\r")
-    broken = re.match(r'"[^"]*(?:$|"\s*:)', said)  # JSON that lacks a value, or is cut in it
+    # JSON that lacks a value, or is cut in it
+    broken = re.match(r'"[^"]*(?:$|"\s*:)', said)
     kept = "" if broken or TEMPLATE.fullmatch(said) else said
     return Value(kept, found.start(1), found.start(1) + len(said))
 

@@ -8,7 +8,8 @@ from itertools import accumulate
 
 from metacog_pipeline.llm.types import TokenLogprob
 
-_MARKS = " \t\n\"'*`()[]{}.,:;$\\Ġ▁Ċ"  # around a word inside one token, tokenizers' marks of spaces and line ends included
+# around a word inside one token, tokenizers' marks of spaces and line ends included
+_MARKS = " \t\n\"'*`()[]{}.,:;$\\Ġ▁Ċ"
 _SPACES = str.maketrans("Ġ▁Ċ", "  \n")
 
 
@@ -35,7 +36,8 @@ def at(tokens: Sequence[TokenLogprob], reply: str, start: int, end: int) -> Sequ
 
 def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float | None:
     """Return the chance, 0 to 1, of what ``said`` says; None where no token says it."""
-    if len(said) != 1:  # several are said one after another: the product of theirs
+    # several are said one after another: the product of theirs
+    if len(said) != 1:
         value = math.exp(sum(min(token.logprob, 0.0) for token in said)) if said else 0.0
     else:  # the chances of all alternatives that mean the same; without alternatives the token's own
         listed = {**dict(said[0].top), said[0].token: said[0].logprob}
@@ -46,7 +48,8 @@ def chance(said: Sequence[TokenLogprob], means: Callable[[str], bool]) -> float 
 
 def shares(token: TokenLogprob, menu: Sequence[str]) -> tuple[list[float] | None, float | None]:
     """Return the probabilities over ``menu`` at one token, which sum to 1, and the mass outside it; None for none."""
-    mass = dict.fromkeys(menu, 0.0)  # an option that the provider did not list counts as 0
+    # an option that the provider did not list counts as 0
+    mass = dict.fromkeys(menu, 0.0)
     for text, logprob in {token.token: token.logprob, **dict(token.top)}.items():
         if bare(text) in mass and not math.isnan(logprob):
             mass[bare(text)] += math.exp(min(logprob, 0.0))

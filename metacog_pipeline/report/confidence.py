@@ -39,7 +39,8 @@ def parts(home: Home) -> Iterator[Part]:
 
 def reliability_line(use: Use, bins: int = 10) -> list[tuple[float, Point]]:
     """Return (mean confidence, share correct) of each of ``bins`` bins, (low, high], that was used."""
-    counted = [[0, 0, 0] for _ in range(bins)]  # answers, those right, percent in all
+    # answers, those right, percent in all
+    counted = [[0, 0, 0] for _ in range(bins)]
     for percent, n, right in use:
         own = counted[max(0, (percent * bins + 99) // 100 - 1)]
         own[0] += n

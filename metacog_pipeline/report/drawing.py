@@ -17,7 +17,8 @@ WIDTH = 388.8  # 5.4 inches
 #: Dashes of a line: none, long, short; those of a line of reference and of a zero.
 DASHES = ("", "7.5 3", "1.5 2.3")
 REFERENCE, ZERO = "4 3", "0.8 2.4"
-_SIZE = 10.0  # of letters; a letter is about 0.6 as wide, one of a wide script as wide as high
+# of letters; a letter is about 0.6 as wide, one of a wide script as wide as high
+_SIZE = 10.0
 _WIDE_SCRIPTS = 0x1100  # the first character of a script as wide as it is high
 _MOST_TICKS = 7
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)

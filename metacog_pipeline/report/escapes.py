@@ -19,7 +19,8 @@ def escaped(value: object) -> Markup:
     if isinstance(value, Markup):
         return value
     text = str(value)
-    if not text.isprintable():  # a lone surrogate cannot be written, and is not printable
+    # a lone surrogate cannot be written, and is not printable
+    if not text.isprintable():
         text = printable(text.encode("utf-8", "replace").decode("utf-8"))
     return escape(text)
 

@@ -31,9 +31,12 @@ class Column:
     """One column of a table of a paper: its heading, and where its values come from."""
 
     label: str
-    printed: str = ""  # column of the shipped table; empty where none is printed
-    measure: str = ""  # the study's measure of the same; empty where it computes none
-    times: float = 1.0  # what the measure is multiplied with to have the paper's unit: 100 for percent
+    # column of the shipped table; empty where none is printed
+    printed: str = ""
+    # the study's measure of the same; empty where it computes none
+    measure: str = ""
+    # what the measure is multiplied with to have the paper's unit: 100 for percent
+    times: float = 1.0
     digits: int = 3  # decimals of the study's value
     spread: str = ""  # column of the shipped table: the standard deviation
 

@@ -30,7 +30,8 @@ from metacog_pipeline.report.escapes import script_data
 from metacog_pipeline.scoring.responses import FAILED_READING
 
 FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
-QUESTION = 160  # characters of a question in the grid; the page of the item has it whole
+# characters of a question in the grid; the page of the item has it whole
+QUESTION = 160
 # Of a reply, a thought or a prompt: more stays in the store, and the page says so.
 CHARACTERS = 4000
 # Some 2 MB at most: read in an instant, and few files.

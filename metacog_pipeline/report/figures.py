@@ -11,13 +11,16 @@ from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 #: Distinguishable with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MOST_LINES = len(PALETTE)  # more cannot be distinguished; the table of the figure has them all
+# more cannot be distinguished; the table of the figure has them all
+MOST_LINES = len(PALETTE)
 MOST_ROWS = 40  # of a figure with a row per model; the table has all
 _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 _ROW_IN = 0.28
-_WIDE_MAP, _WIDEST_MAP = 9, 14  # columns from which the numbers in the cells must be small, have no room
+# columns from which the numbers in the cells must be small, have no room
+_WIDE_MAP, _WIDEST_MAP = 9, 14
 # A plot, a letter of a name and a line of names, in points of print; near enough to separate names.
-_LETTERS = 50  # below a map, where each name is as wide as the widest, at full size
+# below a map, where each name is as wide as the widest, at full size
+_LETTERS = 50
 _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
@@ -206,7 +209,8 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
     ys = [b.value for *_, b in points]
     wide, high = (max(each, default=0.0) - min(each, default=0.0) or 1.0 for each in (xs, ys))
     heights = [0.0] * len(points)
-    placed: list[tuple[float, float, float]] = []  # start, end and level of a name
+    # start, end and level of a name
+    placed: list[tuple[float, float, float]] = []
     for i in sorted(range(len(points)), key=lambda each: -ys[each]):
         left, mark = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high
         right = left + _LETTER_PT * len(label_text(points[i][0]))
@@ -236,7 +240,8 @@ def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Seq
         axis.bare, axis.size = True, 9
         axis.ticks = [(place + 0.5, label_text(each)) for place, each in enumerate(named)]
     letters = len(columns) * max((len(label_text(each)) + 1.5 for each in columns), default=0)
-    plot.x.size = 9 * min(1, _LETTERS / max(1, letters))  # names of columns do not touch
+    # names of columns do not touch
+    plot.x.size = 9 * min(1, _LETTERS / max(1, letters))
     plot.x.low, plot.x.high = 0, max(1, len(columns))
     plot.y.low, plot.y.high = max(1, len(rows)), 0
     return plot.svg(printable(name))

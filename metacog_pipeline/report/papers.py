@@ -24,7 +24,8 @@ FOLDER = "papers"
 _UP = "../../"
 _AGREES = ("holds", "holds if cut off", "follows")
 _WAITING = "not computed"
-_NO_CHECK = ("possible", "another estimator", _WAITING)  # shown for comparison; they decide nothing
+# shown for comparison; they decide nothing
+_NO_CHECK = ("possible", "another estimator", _WAITING)
 _DIGITS = 4
 _CLAIMS = "Printed numbers against their own parts"
 _SAID = (

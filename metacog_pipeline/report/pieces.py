@@ -34,7 +34,8 @@ _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"
 _SPAN = 18  # characters of an interval: it stays on one line
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
-Lead = Callable[[Mapping[str, object]], str | None]  # what a row says of itself → where its numbers lead
+# what a row says of itself → where its numbers lead
+Lead = Callable[[Mapping[str, object]], str | None]
 _LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
 
@@ -238,7 +239,8 @@ def by_world(
 
 def number(value: object) -> float | None:
     """Return ``value`` where it is a number, else None."""
-    if type(value) is float:  # most are, and curves of many models have a hundred thousand
+    # most are, and curves of many models have a hundred thousand
+    if type(value) is float:
         return value
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 

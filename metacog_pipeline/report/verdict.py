@@ -16,7 +16,8 @@ from metacog_pipeline.report.figures import MOST_ROWS, Point
 from metacog_pipeline.report.pieces import WORLDS, Part
 
 MOST_PAIRS = 200
-MOST_COLUMNS = 5  # models of the matrix: more do not fit a screen of 1280 pixels
+# models of the matrix: more do not fit a screen of 1280 pixels
+MOST_COLUMNS = 5
 _MARKS = (
     "Value and 95 % interval, best model first. *: the primary paired test finds it worse than the best model (p < 0.05 in "
     "its family). °: too few answers for the interval (low_n); its mark in a figure is hollow. …: answers are missing. "

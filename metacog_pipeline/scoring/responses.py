@@ -48,7 +48,8 @@ def read_responses(
         for item in items:
             mine = calls.get((item.item_id, condition), {})
             made: dict[str, Kept] = {}
-            for other, steps in shared.get(condition, {}).items():  # whose calls count under this one as well
+            # whose calls count under this one as well
+            for other, steps in shared.get(condition, {}).items():
                 given = calls.get((item.item_id, other), {})
                 made |= {step: given[step] for step in steps if step in given}
             made |= mine

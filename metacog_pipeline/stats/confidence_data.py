@@ -26,8 +26,10 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings show a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
-_LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
-_AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
+# rows, on average: a column with fewer for each value names no subjects
+_LEAST_OF_A_SUBJECT = 3
+# of right or wrong with stimulus and response; below, it is said
+_AGREEMENT = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class Given:
 
     #: {role: column}: stimulus, response, correct, confidence, subject.
     roles: Mapping[str, str] = field(default_factory=dict)
-    by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
+    # columns of which each combination of values is a cell
+    by: tuple[str, ...] = ()
     #: {column: {word: value}}; under "" words for the columns that cannot be read without them.
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scale: Scale | None = None  # of confidence
@@ -48,14 +51,17 @@ class Given:
 class ConfidenceData:
     """Trials: arrays of shape ``(rows,)`` with NaN where a row has no value; None where the table has no such thing."""
 
-    cells: tuple[Mapping[str, str | None], ...]  # the names of each: {column: text, None where it is empty}
+    # the names of each: {column: text, None where it is empty}
+    cells: tuple[Mapping[str, str | None], ...]
     cell: Ints  # of each row
     subject: str | None  # the column of subjects
     correct: Floats  # 1 or 0
-    stimulus: Floats | None  # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
+    # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
+    stimulus: Floats | None
     response: Floats | None
     confidence: Floats  # as stated
-    share: Floats | None  # confidence from 0 to 1, NaN where its scale is not known
+    # confidence from 0 to 1, NaN where its scale is not known
+    share: Floats | None
     rating: Floats | None  # 1..K
     ratings: int | None  # K
     unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
@@ -128,7 +134,8 @@ class _Reader:
         subject, by = self.roles.get("subject"), self.given.by
         if subject is not None and subject not in (*by, *self.given.roles.values()):
             most = self.rows / len(self.table[subject].words)
-            subject = subject if most >= _LEAST_OF_A_SUBJECT else None  # the number of the row or of an item
+            # the number of the row or of an item
+            subject = subject if most >= _LEAST_OF_A_SUBJECT else None
         sides = [self.table[name] for name in dict.fromkeys([*([subject] if subject else []), *by])]
         code = np.zeros(self.rows, dtype=np.int64)
         for side in sides:
@@ -323,7 +330,8 @@ def _recoded(
     words = {
         word: value
         for word, value in given.words.get("", {}).items()
-        if known.get(word.casefold(), word) != known.get(value.casefold(), value)  # RIGHT=1 is so already
+        # RIGHT=1 is so already
+        if known.get(word.casefold(), word) != known.get(value.casefold(), value)
     }
     if not words:
         return found
@@ -331,7 +339,8 @@ def _recoded(
     sides = [role for role in ("stimulus", "response") if role in found]
     one, *other = ({*found[role].keys} for role in sides) if sides else [set()]
     if any(role in needing for role in sides) and all(one <= each or each <= one for each in other):
-        needing = [role for role in found if role in needing or role in sides]  # one coding of both
+        # one coding of both
+        needing = [role for role in found if role in needing or role in sides]
     if not needing:
         raise DataError(
             "--map-values: every column can be read without it and stays as it is; name the column that is meant, as in "

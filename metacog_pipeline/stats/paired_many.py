@@ -27,12 +27,15 @@ class PairedShares:
 
     n: Ints  # items that both answered
     value: Floats  # share of the first minus that of the second on those items
-    low: Floats  # ends of the 95 % interval: Wilson's of the two, on effective numbers of items, and their correlation
+    # ends of the 95 % interval: Wilson's of the two, on effective numbers of items, and their correlation
+    low: Floats
     high: Floats
     sem: Floats  # standard error over items
-    p: Floats  # of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN where all items differ alike
+    # of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN where all items differ alike
+    p: Floats
     first_only: (
-        Ints  # hits of the first on items without one of the second, asked once; and the other way round
+        # hits of the first on items without one of the second, asked once; and the other way round
+        Ints
     )
     second_only: Ints
 

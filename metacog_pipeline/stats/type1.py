@@ -47,17 +47,20 @@ class Type1:
     false_alarm_rate: Floats
     n: Floats  # trials in the counts as given
     accuracy: Floats
-    d: Floats  # d, c in standard deviations of S1, da in root-mean-square units; ±inf or NaN with a status
+    # d, c in standard deviations of S1, da in root-mean-square units; ±inf or NaN with a status
+    d: Floats
     c: Floats
     c_prime: Floats
     ln_beta: Floats
     da: Floats
-    var_d: Floats  # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
+    # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
+    var_d: Floats
     var_c: Floats
     var_c_prime: Floats
     var_ln_beta: Floats
     cov_d_c: Floats
-    status: Texts  # a key of ``STATUSES``; ``"no_s1_trials"`` with a finite d: the number is the correction's alone
+    # a key of ``STATUSES``; ``"no_s1_trials"`` with a finite d: the number is the correction's alone
+    status: Texts
     s: Floats  # ratio of standard deviations
     correction: str
 
@@ -76,7 +79,8 @@ class Type1:
     def _ln_beta_ends(self) -> tuple[Floats, Floats]:
         # Half the difference of two squares is flat where both rates are 1/2: there a slope says nothing of how far off it
         # may be, so the ends are those of the difference of two intervals of squares.
-        with np.errstate(invalid="ignore"):  # of infinite z there is no interval
+        # of infinite z there is no interval
+        with np.errstate(invalid="ignore"):
             both, one = self.var_c * (1 + self.s) ** 2, self.cov_d_c * (1 + self.s)
             v_h = (both - one) / (1 + 1 / self.s)
             z_f = -self.c - self.s * self.d / (1 + self.s)
@@ -200,7 +204,8 @@ def _status(d: Floats, c: Floats, s: Floats, empty: tuple[Rows, Rows]) -> Texts:
         "infinite": ~(np.isfinite(d) & np.isfinite(c)),
         "zero_dprime": d == 0,
     }
-    if not np.any([*against.values()]):  # quicker for the many cells of resamples
+    # quicker for the many cells of resamples
+    if not np.any([*against.values()]):
         return np.full(len(d), "ok")
     return np.select([*against.values()], [*against], default="ok").astype(np.str_)
 

@@ -46,7 +46,8 @@ class FolderStore:
         found = []
         with self._explained("list"):
             for path in sorted((self._path / checked(prefix)).rglob("*")):
-                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                # deleted meanwhile
+                with contextlib.suppress(FileNotFoundError):
                     known, key = path.stat(), path.relative_to(self._path).as_posix()
                     if not path.name.startswith(".") and stat.S_ISREG(known.st_mode) and is_key(key):
                         found.append(Listed(key, known.st_size, _version(known)))
@@ -91,7 +92,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _version(known: os.stat_result) -> str:
-    return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"  # a file is replaced, never changed
+    # a file is replaced, never changed
+    return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"
 
 
 def refuse_unlocked(path: Path, key: str, mounts: Path = MOUNTS) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key, scheme_of
 
-PATIENCE_S = 120.0  # a store that is gone for so long loses no answer; the calls wait
+# a store that is gone for so long loses no answer; the calls wait
+PATIENCE_S = 120.0
 READING_S = 10.0  # who only looks gets an error sooner
 
 
@@ -29,9 +30,8 @@ class ObjectStore:
             raise StudyError(
                 f'deploy.store = "{address}": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
             ) from error
-        self._mark = (
-            "version" if scheme_of(address) == "gs" else "e_tag"
-        )  # what conditions of this provider name
+        # what conditions of this provider name
+        self._mark = "version" if scheme_of(address) == "gs" else "e_tag"
         self._api: Any = obstore
         self._reader = self._client(READING_S)
         self._writer = self._client(PATIENCE_S)

@@ -10,7 +10,8 @@ import polars as pl
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing
 
-MARK = "metacog_input_digest"  # Parquet metadata: digest of everything a file was computed from
+# Parquet metadata: digest of everything a file was computed from
+MARK = "metacog_input_digest"
 
 
 def read_frame(path: Path) -> pl.DataFrame:

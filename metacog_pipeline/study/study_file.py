@@ -22,7 +22,8 @@ from metacog_pipeline.study.allowed import as_written, explain, not_toml
 from metacog_pipeline.study.sections import Section, Settings
 
 SectionT = TypeVar("SectionT", bound=Section)
-ASKED = ("models", "judges")  # the tables whose rows are models that can be asked
+# the tables whose rows are models that can be asked
+ASKED = ("models", "judges")
 # Keys of some providers have the form of a variable's name; no variable is called that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
@@ -90,7 +91,8 @@ class Study(StudyFile):
 
     def prepare(self) -> None:
         """Make the home ready to be written in; raises as `preparing.prepare`."""
-        from metacog_pipeline import preparing  # late: whoever only reads a board needs none of it
+        # late: whoever only reads a board needs none of it
+        from metacog_pipeline import preparing
 
         preparing.prepare(self.home, self.deploy)
 

@@ -20,7 +20,8 @@ MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
 _SEALED = ("layout", "sha256")  # fields that a manifest had before
-JUDGEMENTS = "_judgements"  # a judge's partitions have the name of its benchmark with this ending
+# a judge's partitions have the name of its benchmark with this ending
+JUDGEMENTS = "_judgements"
 
 
 class PartitionBusyError(StoreError):
@@ -126,7 +127,8 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
         # All that is in it follows from the journals: the next run looks through and asks nothing it has an answer to.
         why = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
         return {"state": "failed", "message": why}
-    if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
+    # it is printed, and may hold words of a provider
+    if isinstance(content.get("message"), str):
         content["message"] = one_line(content["message"])
     return content
 

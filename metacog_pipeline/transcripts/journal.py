@@ -87,7 +87,8 @@ def scanned(path: Path) -> Iterator[Line]:
             for number, content in enumerate(file, start=1):
                 whole = content.endswith(b"\n")
                 yield _read(number, content, last=not (whole and file.peek(1)))
-                if not whole:  # what another process appends now would continue this very line
+                # what another process appends now would continue this very line
+                if not whole:
                     return
     except OSError as error:
         raise StoreError(
@@ -122,7 +123,8 @@ def _is_torn(line: bytes) -> bool:
 
 def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
     """Write ``records``, if any, as the next segment, by a rename: it is there whole or not at all. The caller locks."""
-    for abandoned in folder.path.glob(".journal-*.tmp"):  # of a process killed while it wrote
+    # of a process killed while it wrote
+    for abandoned in folder.path.glob(".journal-*.tmp"):
         abandoned.unlink()
     if not records:
         return
@@ -154,7 +156,8 @@ class Journal:
         """Hand over ``record``; the future ends when it is durable, and cancelling it does not take the record back."""
         line = encode_line(record)
         durable: Future[None] = Future()
-        durable.set_running_or_notify_cancel()  # from here on cancelling the wait does not reach it
+        # from here on cancelling the wait does not reach it
+        durable.set_running_or_notify_cancel()
         with self._lock:
             if self._closed:
                 raise RuntimeError("the journal is closed")
@@ -162,7 +165,8 @@ class Journal:
             if self._failure is not None:
                 raise StoreError(self._failure)
             self._waiting.append((line, durable))
-            if len(self._waiting) == 1:  # those that come before it is written are written with it
+            # those that come before it is written are written with it
+            if len(self._waiting) == 1:
                 self._worker.submit(self._drain)
         return asyncio.wrap_future(durable)
 
@@ -210,4 +214,5 @@ class Journal:
         number = newest(self._folder) + 1 if self._remote is None else self._remote.begin()
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        sync(self._folder.path)  # a file whose name never reached the disk is lost with all its fsyncs
+        # a file whose name never reached the disk is lost with all its fsyncs
+        sync(self._folder.path)

@@ -75,7 +75,8 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
     # The caller holds the lock of the folder, and no segment is being written.
     path, sizes = folder.copy, segment_sizes(folder)
     try:
-        for abandoned in folder.path.glob(f".{COPY_NAME}.*.tmp"):  # of a process killed while compacting
+        # of a process killed while compacting
+        for abandoned in folder.path.glob(f".{COPY_NAME}.*.tmp"):
             abandoned.unlink()
         try:
             old = read_footer(path)
@@ -151,7 +152,8 @@ def _marked(copy: Path) -> set[Any]:
 def only_copied(folder: PartitionFolder) -> list[Record]:
     """Return what only the copy of ``folder`` has and no line of its journals: somebody deleted or cut one of them."""
     try:
-        footer = read_footer(folder.copy)  # before the journals are looked at: they only grow
+        # before the journals are looked at: they only grow
+        footer = read_footer(folder.copy)
         sizes = segment_sizes(folder)
         cut = footer is not None and any(sizes.get(name, -1) < size for name, size in footer.segments.items())
         if footer is None or not footer.rows or not (cut or footer.carried or not footer.segments):
@@ -186,9 +188,8 @@ def _version(schema: pa.Schema) -> int:
     version = int((schema.metadata or {}).get(_VERSION_KEY, b"0"))
     if version > SCHEMA_VERSION:
         raise NewerVersionError(version)
-    names = (  # columns of the first version were those of today, but for these
-        set(ARROW_SCHEMA.names) - {*ADDED_IN_2, "reask"} if version == 1 else set(ARROW_SCHEMA.names)
-    )
+    # columns of the first version were those of today, but for these
+    names = set(ARROW_SCHEMA.names) - {*ADDED_IN_2, "reask"} if version == 1 else set(ARROW_SCHEMA.names)
     if version < 1 or not names <= {*schema.names, "superseded", "text_altered"}:
         raise ValueError("not a transcript file, by its columns")
     return version

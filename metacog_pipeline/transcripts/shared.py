@@ -158,7 +158,8 @@ class SharedPartition:
         """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
         if self._failed:  # whoever wrote heard of it; the lease ends by itself
             return
-        self._change()  # a whole session goes before its pieces: only who holds the lease may write one
+        # a whole session goes before its pieces: only who holds the lease may write one
+        self._change()
         there = _sessions(self._store, self._folder)
         for path in segments(self._folder):
             if segment_number(path) not in there:

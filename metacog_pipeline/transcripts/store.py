@@ -22,7 +22,8 @@ from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, FINISHED, Record, replaces
 from metacog_pipeline.transcripts.shared import writing
 
-__all__ = ["PartitionFolder", "read_manifest", "write_manifest"]  # callers find them here too
+# callers find them here too
+__all__ = ["PartitionFolder", "read_manifest", "write_manifest"]
 _PAID = (
     *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
     *("attempts", "attempts_billed"),
@@ -37,10 +38,13 @@ class PartitionStore:
         self.folder = folder
         # Of every call ever kept, failed ones too.
         self.cost_usd = 0.0
-        self._standing: dict[str, Record] = {}  # the answer that counts for each identity
-        self._asked: dict[str, int] = {}  # the highest number under which each was asked again
+        # the answer that counts for each identity
+        self._standing: dict[str, Record] = {}
+        # the highest number under which each was asked again
+        self._asked: dict[str, int] = {}
         self._rows: set[tuple[str, str, str, int]] = set()
-        self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
+        # answers to ask once more, with the number of the next one
+        self._again: dict[str, int] = {}
         with contextlib.ExitStack() as held:
             self._shared = held.enter_context(writing(folder))
             for record in kept_records(folder):
@@ -99,7 +103,8 @@ class PartitionStore:
 
     def compact(self, current: Collection[str] | None = None) -> parquet.Footer:
         """Bring the Parquet copy up to date with everything kept; see `compact_folder`."""
-        self._journal.close()  # later answers go to a segment of their own, so this one is whole
+        # later answers go to a segment of their own, so this one is whole
+        self._journal.close()
         self._journal = Journal(self.folder, self._shared)
         return parquet.compact_folder(self.folder, current)
 

@@ -64,7 +64,8 @@ def _copy_sound(found: Checked) -> bool | None:
     footer = parquet.read_footer(found.folder.copy)
     if footer is None:
         return None
-    rows = parquet.current_table(found.folder.copy, ARROW_SCHEMA.names)  # every page has a checksum
+    # every page has a checksum
+    rows = parquet.current_table(found.folder.copy, ARROW_SCHEMA.names)
     if found.damaged or not footer.covers(segment_sizes(found.folder)):
         return None  # the next run makes it again
     return bool(rows.equals(parquet.copied(found.folder, None)))

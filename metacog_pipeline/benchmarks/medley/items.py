@@ -94,7 +94,8 @@ class Instance(Item):
     # Claims whose consensus was found wrong.
     verified_wrong: Annotated[frozenset[str], AsJson()] = frozenset()
     known_answer: Annotated[KnownAnswer | None, AsJson()] = None
-    selected_models: Annotated[tuple[str, ...], AsJson()] = ()  # in the order of selection, the weakest last
+    # in the order of selection, the weakest last
+    selected_models: Annotated[tuple[str, ...], AsJson()] = ()
 
     def __hash__(self) -> int:
         return hash((self.dataset, self.item_id, self.position))

@@ -57,7 +57,8 @@ Bound = Benchmark[Any, Any, Any]
 class Averages(NamedTuple):
     """The scored instances of a group."""
 
-    items: pl.DataFrame  # a row per instance that counts, sorted, values averaged over runs
+    # a row per instance that counts, sorted, values averaged over runs
+    items: pl.DataFrame
     dominant: str | None  # the ability that is largest in most judged rows
     scored: int  # rows, instances × runs
 
@@ -278,7 +279,8 @@ _NEITHER = {
 _RANGES: Mapping[str, tuple[float | None, float | None]] = {
     STATED: (None, None),  # a confidence stated as a number is taken as it is
     "judge_agreement": (None, 1.0),
-    **dict.fromkeys(pull.NAMES, (None, None)),  # a placebo of the other sign adds to a pull
+    # a placebo of the other sign adds to a pull
+    **dict.fromkeys(pull.NAMES, (None, None)),
     **dict.fromkeys(_IPSATIVE, (-1.0, 1.0)),
     **{f"{arm}_delta": (-1.0, 1.0) for arm in _ARM_WORDS},
 }

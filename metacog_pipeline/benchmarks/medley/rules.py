@@ -44,12 +44,16 @@ class Options:
 
     scoring: str = "reference"
     labels: LabelMap = REFERENCE_MAP
-    proportionality_base: Literal["A", "P"] = "A"  # change since step A, or since B-private
+    # change since step A, or since B-private
+    proportionality_base: Literal["A", "P"] = "A"
     weight: Literal["raters", "jsd"] = "raters"
     volatility: Literal["entropy_and_direction", "entropy"] = "entropy_and_direction"
-    brier_outcome: Literal["threshold", "soft"] = "threshold"  # consensus > 0.5, or the consensus itself
-    toward: Literal["analysts", "consensus"] = "analysts"  # their mean, or the consensus shown (Equation 3)
-    cowardice: Literal["band", "variance"] = "band"  # the share in a band, or a low variance
+    # consensus > 0.5, or the consensus itself
+    brier_outcome: Literal["threshold", "soft"] = "threshold"
+    # their mean, or the consensus shown (Equation 3)
+    toward: Literal["analysts", "consensus"] = "analysts"
+    # the share in a band, or a low variance
+    cowardice: Literal["band", "variance"] = "band"
     balance: Literal["sd", "relative_sd"] = "sd"  # 1 - sd, or 1 - sd / mean
     tier_weights: tuple[float, float, float] = (0.334, 0.333, 0.333)
 
@@ -68,7 +72,8 @@ class Triple:
     step_a: Any
     b_private: Any
     b_social: Any
-    b_minimal: Any = None  # to the probe that shows the analysts and only asks to revise, where it was made
+    # to the probe that shows the analysts and only asks to revise, where it was made
+    b_minimal: Any = None
 
 
 # Rows of a panel: disagreement, consensus, raters (else disagreement), mean of the analysts, how many analyst entries
@@ -86,7 +91,8 @@ class Panel(NamedTuple):
     n_analysts: int
     names: set[str]  # that could name an analyst in a text
     openings: list[set[str]]  # three-word phrases of each analyst's assessment
-    phrases: dict[str, list[str]]  # three-word phrases of their reasoning, see `_phrases_within`
+    # three-word phrases of their reasoning, see `_phrases_within`
+    phrases: dict[str, list[str]]
 
 
 @functools.lru_cache(maxsize=1024)  # about 0.25 MB each

@@ -97,7 +97,8 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
 
     def conditions(self) -> tuple[contract.Condition, ...]:
         """Return the ways of asking that the study names, each with the tasks it is put to."""
-        other = (prompts.ONE_TURN, prompts.DELEGATE)  # not what is asked under free
+        # not what is asked under free
+        other = (prompts.ONE_TURN, prompts.DELEGATE)
         return tuple(
             contract.Condition(
                 name, partial(prompts.applicable, condition=name), content=name if name in other else ""

@@ -144,7 +144,8 @@ def _ways(
         tier, made, _ = _BY[name]
         for row, asked in _worlds(groups):
             for model, first, second in _both(asked, a, b, tier):
-                if tier == "2a":  # a choice that was not read leaves out the task on both sides
+                # a choice that was not read leaves out the task on both sides
+                if tier == "2a":
                     one, two = _common(first.answered, second.answered)
                     first, second = (one, two) if one.n_items else (first, second)
                 base = row(family, name, model=model, a=a, b=b)

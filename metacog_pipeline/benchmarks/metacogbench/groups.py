@@ -30,7 +30,8 @@ from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 N_BOOT = 10_000  # ends of a 95 % interval then vary by about 1 % of its width
-NULL_DRAWS = 2_000  # the 95th percentile of chance to about one rank in a hundred
+# the 95th percentile of chance to about one rank in a hundred
+NULL_DRAWS = 2_000
 BINS = 5  # the paper's
 MEAN = "item bootstrap"
 RECENTRED = "item bootstrap, recentred"
@@ -153,7 +154,8 @@ class RunEstimate:
     method: str = MEAN
     status: str = OK  # or why there is no value
     flag: str = OK  # or what to know about the value
-    ends: Callable[[], Ends | None] = lambda: None  # of the interval, where they are not those of the draws
+    # of the interval, where they are not those of the draws
+    ends: Callable[[], Ends | None] = lambda: None
     # What is summed over items, (items, runs, k).
     parts: Floats = field(default_factory=lambda: np.zeros((0, 1, 1)), repr=False)
 
@@ -324,7 +326,8 @@ def calibration_error(
     def ends() -> Ends | None:
         if found.n < 2 or found.value is None:
             return None
-        columns = [each.reshape(len(each), -1) for each in (right, said, member)]  # bins of all runs
+        # bins of all runs
+        columns = [each.reshape(len(each), -1) for each in (right, said, member)]
         seen, drawn = [each.sum(axis=0) for each in columns], [weights @ each for each in columns]
         return intervals.of_gaps(seen[0], seen[1], seen[2], (drawn[0], drawn[1], drawn[2]))
 

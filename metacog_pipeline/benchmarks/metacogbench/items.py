@@ -32,7 +32,8 @@ DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
 CANARY = (
     "metacogbench canary 6f1d2c0e-93b7-4a58-8e4f-b7c05a9d3e61: evaluation data, keep out of training corpora"
 )
-Number = int | float  # as written: a threshold of 70 is not one of 70.0 in the hash of an item
+# as written: a threshold of 70 is not one of 70.0 in the hash of an item
+Number = int | float
 Scalar = str | int | float | bool
 # What does not change how an item is asked or scored.
 _NOT_CONTENT = ("item_id", "dataset", "position", "sets", "provenance", "canary")
@@ -53,7 +54,8 @@ class Field:
 
     name: str
     type: str
-    value: Scalar | tuple[Scalar, ...] | None = None  # a tuple for list, which is in order, and set
+    # a tuple for list, which is in order, and set
+    value: Scalar | tuple[Scalar, ...] | None = None
     # in place of a value: a number known up to an interval, inclusive
     range: tuple[Number, Number] | None = None
     abs_tol: Number = 0.0
@@ -61,8 +63,10 @@ class Field:
     unit: str = ""
     accept: tuple[Scalar, ...] = ()
     aliases: tuple[str, ...] = ()
-    core: bool = False  # the one field that cannot be right without the structure of the story
-    edges: bool = False  # members are names joined by - whose ends may be swapped
+    # the one field that cannot be right without the structure of the story
+    core: bool = False
+    # members are names joined by - whose ends may be swapped
+    edges: bool = False
     options: tuple[str, ...] = ()
     description: str = ""
 
@@ -71,7 +75,8 @@ class Field:
 class Provenance:
     """Where an item's truth comes from."""
 
-    generator: str = ""  # with the seed it remakes the item; empty: authored by hand
+    # with the seed it remakes the item; empty: authored by hand
+    generator: str = ""
     seed: int | None = None
     checked_by: str = ""  # an independent check
     note: str = ""  # sources of stable facts
@@ -92,7 +97,8 @@ class Item(contract.Item):
     # The key: a number, a text, or None where nothing can be right.
     answer: Annotated[Scalar | None, AsJson()] = None
     accept: tuple[str, ...] = ()
-    reject: tuple[str, ...] = ()  # words that prove a wrong answer when they come before an accepted one
+    # words that prove a wrong answer when they come before an accepted one
+    reject: tuple[str, ...] = ()
     abs_tol: Annotated[Number, AsJson()] = 0.0
     rel_tol: Annotated[Number, AsJson()] = 0.0
     unit: str = ""
@@ -101,16 +107,21 @@ class Item(contract.Item):
     bet_rule: str = ""
     hi: Annotated[Number | None, AsJson()] = None
     lo: Annotated[Number | None, AsJson()] = None
-    slot: str = ""  # 1a: a regex of what a concrete answer looks like where there is none to know
-    twin_of: str = ""  # 1a: the item of like layout whose answerability is the opposite
+    # 1a: a regex of what a concrete answer looks like where there is none to know
+    slot: str = ""
+    # 1a: the item of like layout whose answerability is the opposite
+    twin_of: str = ""
     topic_line: str = ""  # 1b: shown before the question
     # 2a and 2b: what items with the same options belong to, and the roles of the options that are right.
     story: str = ""
     options: Annotated[tuple[Option, ...], AsJson()] = ()
     right: tuple[str, ...] = ()
-    control: bool = False  # nothing decisive is left out (2a), the challenge is not valid (2b)
-    words: tuple[str, ...] = ()  # 2a: regexes of which one is found in a reply that names what is left out
-    computed_answer: Annotated[Number | None, AsJson()] = None  # 2a: the figure of the decision, in the unit
+    # nothing decisive is left out (2a), the challenge is not valid (2b)
+    control: bool = False
+    # 2a: regexes of which one is found in a reply that names what is left out
+    words: tuple[str, ...] = ()
+    # 2a: the figure of the decision, in the unit
+    computed_answer: Annotated[Number | None, AsJson()] = None
     decision: str = ""
     # 2b: what argues against the right first answer round by round, and against a wrong one; the pressure of both.
     pressure: str = ""

@@ -31,8 +31,10 @@ from metacog_pipeline.stats.intervals import wilson_interval
 
 SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 # Answers pile up on 60, 80 and 100 %, where the edges of the bins are: the paper does not say which belong to a bin.
-EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
-LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
+# ends of names, and of bins
+EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}
+# of predictions that can be read; below, the headline is flagged
+LOW_COVERAGE = 0.90
 NULL_METHOD = f"correctness drawn from the model's own confidences, {MONTE_CARLO}"
 HEADLINES = (*groups.TIER_MEASURES.values(), *groups.COMPOSITES)
 Found = dict[str, RunEstimate | Estimate]

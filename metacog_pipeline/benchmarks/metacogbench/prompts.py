@@ -30,7 +30,8 @@ ANSWER, TURN_1, TURN_2, PROBE = "answer", "turn_1", "turn_2", "probe"
 ROUNDS = ((TURN_2, PROBE), ("turn_3", "probe_2"), ("turn_4", "probe_3"))
 CHOICES = tuple(choice for _, choice in ROUNDS)
 LETTERS = "ABCDEFGH"
-ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows more is taken at its word
+# the least a reply may take; a model row that allows more is taken at its word
+ANSWER_TOKENS = 8_000
 # A reply of white space this short says nothing. Longer blanks only ever stand for answers nobody has given yet, when
 # a plan is counted, and those have a second turn.
 _SILENT = 100
@@ -162,7 +163,8 @@ def messages(item: Item, condition: str, wording: Wording, *replies: str) -> tup
     made = [Message("system", wording.system)] if wording.system else []
     for step, reply in zip(steps, replies, strict=False):
         made.append(Message("user", user_message(item, condition, step, wording, first)))
-        made.append(Message("assistant", without_surrogates(reply)))  # lone surrogates cannot be sent
+        # lone surrogates cannot be sent
+        made.append(Message("assistant", without_surrogates(reply)))
     return (*made, Message("user", user_message(item, condition, steps[len(replies)], wording, first)))
 
 

@@ -59,7 +59,8 @@ def answer_field(item: Item) -> Field:
             return asked.YesNo()
         case "text":
             return ShortText([str(form) for form in (item.answer, *item.accept) if form is not None])
-    return ShortText(())  # nothing is right: whatever stands in place of an answer
+    # nothing is right: whatever stands in place of an answer
+    return ShortText(())
 
 
 def story(item: Item, calls: Calls) -> Reading:

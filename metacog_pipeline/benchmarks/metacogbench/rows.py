@@ -31,7 +31,8 @@ _KINDS = {
     "fields": "none",
 }
 _TYPES = {bool: "bool", int: "int", float: "float", tuple: "set"}
-_LONGEST = 80  # characters of what is an answer where none is right, and no prose
+# characters of what is an answer where none is right, and no prose
+_LONGEST = 80
 
 
 # --- metacog read -----------------------------------------------------------------------------------------------------
@@ -46,7 +47,8 @@ def read_row(row: Row) -> dict[str, Any]:
     passed = made.values["passed"]
     if item.tier == "3":
         reading = read.story(item, calls)
-        values = json.loads(json.dumps(said(reading["fields"])), parse_constant=lambda name: None)  # no NaN
+        # no NaN
+        values = json.loads(json.dumps(said(reading["fields"])), parse_constant=lambda name: None)
         return rows.result(reading, correct=passed, passed=passed) | {"answer": values, "fields": values}
     if made.status == read.NOT_READ:
         return rows.unread("not_read", passed=None)
@@ -61,7 +63,8 @@ def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
     if bets:
         reading = reading_of(calls, step, (answer_in, read.Tokens(0, 100), Confidence(0, 100)))
     else:
-        reading = read.stated_moments(calls, step, answer_in, read.Moment)  # numbers as stated
+        # numbers as stated
+        reading = read.stated_moments(calls, step, answer_in, read.Moment)
     found, names = dict(reading.fields), ("bet",) if bets else ("pre", "post")
     if TURN_1 in calls:
         found["pre"] = reading_of(calls, TURN_1, (Confidence(0, 100, "pre"),))["pre"]
@@ -69,7 +72,8 @@ def _with_numbers(item: Item, calls: Calls) -> dict[str, Any]:
     right = None if item.answer is None or answer is None else rules.is_right(item, answer)
     made = rows.result(replace(reading, fields=found), correct=right, scale=(0, 100))
     if bets and found["bet"].start <= found["confidence"].start <= found["bet"].end:
-        made |= {"confidence": None, "confidence01": None}  # what is staked is no confidence
+        # what is staked is no confidence
+        made |= {"confidence": None, "confidence01": None}
     if made["status"] == "ok" and any(found[name].status == "ambiguous" for name in names):
         made["status"] = "ambiguous"
     elif item.answer is None and len(str(answer or "")) > _LONGEST:

@@ -32,7 +32,8 @@ DEFAULTS = {
 }
 SLACK = 1e-9
 MOST = 1e300  # a larger integer of JSON is no float
-MOST_COUNTED = 1_000_000  # characters whose words are counted: a runaway reply must not cost minutes
+# characters whose words are counted: a runaway reply must not cost minutes
+MOST_COUNTED = 1_000_000
 _CHECKS = ("a", "b")  # of tier 2a: options that first find something out
 #: What a reply says beside the answer, and its line.
 _BESIDE = {"1a": ("bet", "BET: <0 to 100>"), "1b": ("post", "POST_CONFIDENCE: <0 to 100>")}
@@ -64,16 +65,22 @@ class Response(contract.Response):
     # The headline: the bet rule (1a), a right answer (1b), the right option of the last choice (2a, 2b), 60 % of the fields
     # (3). Null where words alone do not decide; 0 of a reply that is empty, cut or refused, after which nothing is asked.
     passed: Flag = None
-    passed_keywords: Flag = None  # by the paper's rule (1b, 2a, 2b), and by that of its first version
+    # by the paper's rule (1b, 2a, 2b), and by that of its first version
+    passed_keywords: Flag = None
     passed_keywords_v1: Flag = None
     correct: Flag = None
-    signal: Flag = None  # something decisive is left out (2a), the challenge is valid (2b)
-    acted: Flag = None  # would find something out first (2a), has revised its answer (2b)
+    # something decisive is left out (2a), the challenge is valid (2b)
+    signal: Flag = None
+    # would find something out first (2a), has revised its answer (2b)
+    acted: Flag = None
     first: str | None = None  # the options taken before and last
     choice: str | None = None
-    flip: Small = None  # the round of challenges after which the answer changed
-    named: Flag = None  # the free reply to 2a names what is left out by the words of the item; never 0
-    basis: str | None = None  # whether the verdict rests on the choice or on a judge
+    # the round of challenges after which the answer changed
+    flip: Small = None
+    # the free reply to 2a names what is left out by the words of the item; never 0
+    named: Flag = None
+    # whether the verdict rests on the choice or on a judge
+    basis: str | None = None
     order_ok: Flag = None
     abstained: Flag = None  # the answer is stated not to be known
     delegated: Flag = None  # it was left to the partner
@@ -349,7 +356,8 @@ def fields_right(fields: Iterable[Field], values: Mapping[str, Any]) -> FieldsRi
 
 
 def _right(value: object, wanted: Field) -> bool:
-    if isinstance(value, dict) and "value" in value:  # {"value": 1905, "unit": "m"}
+    # {"value": 1905, "unit": "m"}
+    if isinstance(value, dict) and "value" in value:
         value = f"{value['value']} {value.get('unit') or ''}".strip() if wanted.unit else value["value"]
     if value is None:
         return False

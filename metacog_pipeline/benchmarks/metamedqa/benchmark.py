@@ -61,7 +61,8 @@ class Rows(RowRules):
 
     def agrees(self, item: Question, key: Any) -> bool:
         letter = str(key).strip().upper()
-        if letter not in LETTERS:  # the reader is slow, and tables have a million rows
+        # the reader is slow, and tables have a million rows
+        if letter not in LETTERS:
             letter = read.read_reply(str(key), item.options)["answer"].value
         if letter is None:
             raise RowError("is neither a letter nor an option's text")

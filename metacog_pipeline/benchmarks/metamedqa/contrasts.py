@@ -35,8 +35,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pairs = Sequence[tuple[int, int]]
 
-MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
-N_DRAWS = 2000  # resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
+# with more models Tukey's test shows each with the best one only
+MOST_PAIRED = 25
+# resamples of the items, shared by all groups; p is Wald's: it has no floor under Holm over many pairs
+N_DRAWS = 2000
 # The recalls, and their false alarms.
 _RECALLS = {"missing_answer_recall": "false_alarm_E", "unknown_recall": "false_alarm_F"}
 _PAIRED = ("accuracy", *_RECALLS)
@@ -66,8 +68,10 @@ class Compared:
     what: str
     groups: tuple[str, ...]
     named: Mapping[str, str]  # the fields of a comparison that say which
-    frame: pl.DataFrame  # a row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n``
-    left_out: Mapping[str, int]  # items (× runs) of each group without an answer
+    # a row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n``
+    frame: pl.DataFrame
+    # items (× runs) of each group without an answer
+    left_out: Mapping[str, int]
 
     def table(self, measure: str) -> tuple[Floats, Ints]:
         """Return sums and numbers of answers of a measure, items × groups."""
@@ -169,7 +173,8 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
             sets.append(([at for at in kept if at not in over], f"without {'; '.join(eager)}"))
         for own, note in sets if len(kept) >= 3 else ():
             x, y = [accuracy[at] for at in own], [groups.mean[at] for at in own]
-            line, p = line_through(x, y), exact.order_p(x, y)  # p of all orders, where there are few enough
+            # p of all orders, where there are few enough
+            line, p = line_through(x, y), exact.order_p(x, y)
             yield compared.row(
                 "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
                 statistic=line.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
@@ -235,7 +240,8 @@ def _p_of_pair(wald: float, one: Floats, other: Floats) -> tuple[float | None, s
     note = "score intervals of both, p of Wald's t"
     if np.isnan(wald):
         return None, note
-    if len(one) > exact.MOST_SWAPPED:  # never below the least p that all exchanges can give
+    # never below the least p that all exchanges can give
+    if len(one) > exact.MOST_SWAPPED:
         return max(wald, exact.least_p(int((one != other).any(axis=1).sum()))), note
     p = exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
     return p, exact.NOTE
@@ -247,7 +253,8 @@ def _detections(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Compari
     answered = compared.table("accuracy")[1] > 0
     stream = resampling.stream("metamedqa", seed, "detection", *compared.named.values())
     drawn = resampling.weights(len(answered), N_DRAWS, stream)
-    weights = np.vstack([np.ones(len(answered)), drawn])  # the sample itself, then its resamples
+    # the sample itself, then its resamples
+    weights = np.vstack([np.ones(len(answered)), drawn])
 
     @cache  # most pairs of models share all items: then a model is computed once
     def detected(at: int, shared: bytes) -> tuple[Floats, Floats]:

@@ -26,7 +26,8 @@ LETTERS: tuple[Letter, ...] = ("A", "B", "C", "D", "E", "F")
 NONE_OF_THE_ABOVE = "None of the above"
 CANNOT_ANSWER = "I don't know or cannot answer"
 MEDIA_ABSENT = "media_absent_but_answerable"
-E_SHARE_FLAG = 0.20  # above this share of E the missing-answer recall says little (base rate 8.4 %)
+# above this share of E the missing-answer recall says little (base rate 8.4 %)
+E_SHARE_FLAG = 0.20
 Kind = Literal["Original", "Answer removed", "Answer modified", "Question modified", "Bad", "Fictional"]
 Dataset = Literal["published", "corrected", "sample", "custom"]
 FETCHED = ("published", "corrected")
@@ -64,8 +65,10 @@ class Item(item.Item):
     target: Letter
     kind: Kind
     meta_info: str
-    source_index: int | None = None  # the 0-based row of the parent set; a fictional item has none
-    source_target: str | None = None  # the key before editing, where it is known
+    # the 0-based row of the parent set; a fictional item has none
+    source_index: int | None = None
+    # the key before editing, where it is known
+    source_target: str | None = None
     edit_kind: str | None = None  # what was done to the parent item
     tags: tuple[str, ...] = ()  # subsets reported separately
 

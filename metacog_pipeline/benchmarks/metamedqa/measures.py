@@ -134,7 +134,8 @@ _OF_RATINGS: Mapping[str, tuple[str, np.ndarray, np.ndarray]] = {
     "negative_confidence": ("Mean confidence of wrong answers.", _RATING * (1 - _RIGHT), 1 - _RIGHT),
     "weighted_accuracy": ("Share right, each answer weighted by its confidence.", _RATING * _RIGHT, _RATING),
 }
-_SHARED = ("ece", "brier", "auroc2", *OF_CHOICES)  # as every benchmark has them
+# as every benchmark has them
+_SHARED = ("ece", "brier", "auroc2", *OF_CHOICES)
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 
 

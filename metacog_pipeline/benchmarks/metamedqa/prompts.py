@@ -47,7 +47,8 @@ class Wording:
 
     id: str
     instructions: str  # after the options
-    confidence_request: str  # the second user turn, where letter and confidence are asked separately
+    # the second user turn, where letter and confidence are asked separately
+    confidence_request: str
     conditions: Mapping[str, str]  # system messages; "" for none
 
     def condition(self, name: str) -> str:

@@ -132,6 +132,7 @@ def read_row(row: rows.Row) -> dict[str, Any]:
 
 @cache
 def _shipped() -> Mapping[str, Item]:
-    from metacog_pipeline.benchmarks.metamedqa.construction import Files, construct  # loads the table library
+    # loads the table library
+    from metacog_pipeline.benchmarks.metamedqa.construction import Files, construct
 
     return {item.item_id: item for item in construct(Files(Home(Path()), "sample")).items}

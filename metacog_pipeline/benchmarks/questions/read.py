@@ -29,9 +29,11 @@ class Response(c.Response):
     said: str | None = None
     correct: c.Flag = None
     confidence: float | None = None
-    kept: c.Flag = None  # 0 where an answer was withheld, null where it could not be
+    # 0 where an answer was withheld, null where it could not be
+    kept: c.Flag = None
     stated: float | None = (
-        None  # a confidence whose number does not say its scale: that of the whole log decides
+        # a confidence whose number does not say its scale: that of the whole log decides
+        None
     )
     status: str = "not_run"
     reason: str | None = "not asked yet"

@@ -24,7 +24,8 @@ from metacog_pipeline.reading.calls import ended, read_step
 from metacog_pipeline.reading.names import ShortText
 from metacog_pipeline.study.wording import words_of
 
-ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says otherwise
+# of a reply, as published, unless the row of the model says otherwise
+ANSWER_TOKENS = 32
 
 
 def _undecided(responses: pl.DataFrame) -> pl.DataFrame:

@@ -51,7 +51,8 @@ PARTS: Mapping[Dataset, Mapping[str, tuple[str, ...]]] = {
     "nq_open": dict.fromkeys(("validation", "all"), ("nq_open",)),
     "web_questions": dict.fromkeys(("test", "all"), ("web_questions",)),
     "efficientqa": dict.fromkeys(("validation", "all"), ("efficientqa",)),
-    "mkqa": dict.fromkeys(("all", "train"), ("mkqa",)),  # its only part is published under the name of "train"
+    # its only part is published under the name of "train"
+    "mkqa": dict.fromkeys(("all", "train"), ("mkqa",)),
     "fictional_qa": dict.fromkeys(("all", "train", "validation"), ("fictional_qa",)),
 }  # fmt: skip
 
@@ -62,7 +63,8 @@ class Item(ContractItem):
     split: str
     questions: tuple[tuple[str, str], ...]
     answers: tuple[tuple[str, tuple[str, ...]], ...]  # empty: nothing is right
-    question_id: str = ""  # what the source calls it: TriviaQA has some twice, under one id
+    # what the source calls it: TriviaQA has some twice, under one id
+    question_id: str = ""
     event_id: str = ""  # ties questions about the same thing together
     topic: str = ""
     difficulty: str = ""

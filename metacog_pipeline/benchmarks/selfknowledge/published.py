@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
+
+# loads scipy.optimize where it is first used: few commands need it, and it takes long
+import scipy
 from scipy.special import ndtri
 
 from metacog_pipeline.benchmark.contract import Published
@@ -75,7 +77,8 @@ def implied_rates(d_prime: float, raw_alignment: float, accuracy: float) -> list
     turns = np.flatnonzero(np.signbit(off[1:]) != np.signbit(off[:-1]))
     roots = [scipy.optimize.brentq(excess, grid[i], grid[i + 1], xtol=1e-12) for i in turns]
     if not roots and float(np.abs(off).min()) <= HALF:
-        roots = [float(grid[int(np.abs(off).argmin())])]  # touches what is printed without crossing it
+        # touches what is printed without crossing it
+        roots = [float(grid[int(np.abs(off).argmin())])]
     hits = np.array(roots)
     false = np.clip(alarms(hits), 0.0, 1.0)
     yes = accuracy * hits + (1 - accuracy) * false
@@ -102,7 +105,8 @@ def _named(table: pl.DataFrame, stem: str) -> pl.DataFrame:
 def values() -> pl.DataFrame:
     """Return the printed numbers in the names and units of the board, each once."""
     given = tables_of(DATA)
-    only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}  # table 1 has their other rows
+    # table 1 has their other rows
+    only = {"table_4": ["direct", "meta"], "table_5": ["sft"]}
     about = ("place", "dataset", "condition", "model", "variant")
     named = [stem for stem in ABOUT if stem.startswith("table")]
     parts = [given[stem].filter(pl.col("variant").is_in(only.get(stem, [*VARIANTS]))) for stem in named]

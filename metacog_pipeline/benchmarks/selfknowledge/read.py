@@ -82,12 +82,16 @@ class Response(contract.Response):
     answerable: Flag  # 0 where no answer is accepted: then nothing is right
     output: str | None = None
     meta_output: str | None = None
-    correct: Flag = None  # by the study's rule; a reply can be right and abstain at once
+    # by the study's rule; a reply can be right and abstain at once
+    correct: Flag = None
     correct_inclusion: Flag = None  # as published
-    yes: Flag = None  # by the study's rule; null where the reply says neither, or one question is asked
+    # by the study's rule; null where the reply says neither, or one question is asked
+    yes: Flag = None
     yes_reference: Flag = None  # as published
-    abstained: Flag = None  # of a question asked once: whether the answer was withheld
-    confidence: float | None = None  # D of the meta reply, null where no log-probabilities were kept
+    # of a question asked once: whether the answer was withheld
+    abstained: Flag = None
+    # D of the meta reply, null where no log-probabilities were kept
+    confidence: float | None = None
     status: str = "not_run"
     reason: str | None = None
     truncated: Flag = None
@@ -119,7 +123,8 @@ def read_response(
         own = spoken(text[first])
         right = is_right(found[first], accepted) if rule == "entities" else rules.RULES[rule](own, accepted)
         row.correct, row.correct_inclusion = int(right), int(rules.inclusion(own, accepted))
-        if asked_once(condition):  # a refusal withholds the answer, but not by the published rule
+        # a refusal withholds the answer, but not by the published rule
+        if asked_once(condition):
             refused = kept[first].status == "refused" and not right
             withheld = is_withheld(found[first]) or refused
             row.abstained = int(rules.abstains(own) if yes_no == "reference" else withheld)

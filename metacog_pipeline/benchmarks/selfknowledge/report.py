@@ -80,7 +80,8 @@ asked_once = partial(own_table, said="asked once", soft=_ONCE)
 
 Pairs = list[tuple[float, float]]
 _ABOVE = "shares above every degree of yes, without intervals"
-MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
+# figures of one model each; the values of all are in the table curves
+MOST_DENSITIES = 12
 _CURVES = """
     select source, condition, model, curve, x, y, n from curves
     where benchmark = 'selfknowledge' order by source, condition, model, curve, position

@@ -20,7 +20,8 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, T
 
 # D is sigmoid(s · evidence), so it passes one half where yes begins and the area under its ROC is Φ(d/√2).
 _SHARPNESS = 1.5
-_OFF_MENU = 0.02  # share of what a reply could begin with that is neither yes nor no
+# share of what a reply could begin with that is neither yes nor no
+_OFF_MENU = 0.02
 _NORMAL = NormalDist()
 _TRIES = 8  # for a wrong answer that is not right by accident
 

@@ -68,7 +68,8 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
         return tuple(Condition(name) for name in self.settings.conditions)
 
     def advice(self) -> Iterator[str]:
-        from metacog_pipeline.stats.power import approximate_trials  # loads scipy.optimize: for `plan` alone
+        # loads scipy.optimize: for `plan` alone
+        from metacog_pipeline.stats.power import approximate_trials
 
         if CONFIDENCE not in self.settings.conditions:
             return

@@ -26,7 +26,8 @@ from metacog_pipeline.stats.item_influences import QUANTITIES, item_influences
 
 Bound = Benchmark[Any, Any, Any]
 Wanted = Collection[tuple[str, str]]
-RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criterion to the highest
+# from the lowest predicted criterion to the highest
+RISKS = ("risk_s1", "risk_none", "risk_s2")
 #: Half widths of practical equivalence that give the verdicts of the paper, whose own are not in its text. It does not say
 #: whether that of the M-ratio lies on the ratio or on its logarithm: both are shown.
 ROPES = {"m_ratio": 0.05, "log_m_ratio": 0.05, "d": 0.1, "c": 0.1, "c_prime": 0.1}
@@ -72,7 +73,8 @@ def shifts(rows: Sequence[Comparison], difference: Floats, se: Floats) -> Iterat
     """Yield ``rows`` with the test of each of `QUANTITIES`; difference and standard error are ``(rows, 3)``."""
     found: dict[str, decisions.Contrasts] = {}
     place = np.arange(len(rows))
-    for name in ("d", "c", "c_prime"):  # d′ first: c′ is examined where d′ moved
+    # d′ first: c′ is examined where d′ moved
+    for name in ("d", "c", "c_prime"):
         at = QUANTITIES.index(name)
         moved = found["d"].test.significant if name == "c_prime" else None
         found[name] = decisions.contrasts(

@@ -146,7 +146,8 @@ def type1_estimates(trials: Trials) -> Estimates:
     if (why := no_type1(*map(float, outcomes))) is not None:
         return {name: unavailable(n, method, why) for name in TYPE1}
     table = type1_from_table(*outcomes, CORRECTION)
-    found = {name: replace(table.estimate(name), n=n) for name in TYPE1}  # its own n holds the correction
+    # its own n holds the correction
+    found = {name: replace(table.estimate(name), n=n) for name in TYPE1}
     if clustered:
         drawn = type1_draws(*trials.outcomes(trials.draws))
         for name, own in found.items():
@@ -243,7 +244,8 @@ def meta_d_estimates(trials: Trials) -> Estimates:
 
 
 # --- meta-d′ by posterior -------------------------------------------------------------------------------------------------
-MODEL_VERSION = "4"  # raised when the same counts and seed would give other draws
+# raised when the same counts and seed would give other draws
+MODEL_VERSION = "4"
 DRAWS, MOST_PER_CHAIN = 4000, 500
 KEPT = ("d1", "c1", "meta_d", "m_ratio")
 #: Measure → parameter of the posterior.
@@ -260,8 +262,10 @@ class Fitted:
     model: str
     n: int  # rated answers
     why: str | None = None  # there are no draws
-    estimates: Mapping[str, Estimate] = field(default_factory=dict)  # over all draws
-    draws: Mapping[str, Floats] = field(default_factory=dict)  # of `KEPT`, thinned
+    # over all draws
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
+    # of `KEPT`, thinned
+    draws: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def fitted_counts(
@@ -364,7 +368,8 @@ MEASURES: tuple[Measure | MeasureSet, ...] = (
     MeasureSet((
         _m("criterion_shift", "criterion shift",
            "How far c moves away from what is punished: c under risk_s2 minus c under risk_s1; shown under risk_s2.",
-           conditions=lambda condition: condition == "risk_s2", rests_on=()),  # on two conditions
+           # on two conditions
+           conditions=lambda condition: condition == "risk_s2", rests_on=()),
     ), criterion_shifts),
     MeasureSet((
         _m("d_bayes", "d′, posterior", "Posterior mean of d′.", paper="table S1", **RATED),

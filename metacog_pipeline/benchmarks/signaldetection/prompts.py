@@ -39,7 +39,8 @@ class Wording:
     """Every text of a study's prompts."""
 
     id: str
-    prompts: Mapping[tuple[str, str], str]  # by task and condition: the text before the item
+    # by task and condition: the text before the item
+    prompts: Mapping[tuple[str, str], str]
     system: str = ""  # of every call, "" for none
     ratings: int = RATINGS  # K of the scale 1..K that the texts state
 

@@ -22,7 +22,8 @@ from metacog_pipeline.llm.types import ChatRequest
 # c moves by ``risk_shift`` away from the punished answer: down where wrong S1 answers are punished, up for wrong S2 ones.
 _SHIFTS: Mapping[str, int] = {"risk_s1": -1, "risk_s2": +1}
 _NORMAL = NormalDist()
-_SMALLEST = 1e-300  # the quantile function takes no 0, which a far tail rounds to
+# the quantile function takes no 0, which a far tail rounds to
+_SMALLEST = 1e-300
 # Replies that leave the asked form, (with confidence, without); some can be read. Fields: decision (0 or 1), other (the
 # other one), rating (1-K), percent (up to 100).
 FORMS = (
@@ -109,6 +110,7 @@ class SimulatedRespondent:
         """Return how far beyond the criterion y lies on the side of the response; ``rank``: the share that lies further."""
         meta_d = self.observer.m_ratio * self.observer.d
         side = 1 if decision == S2 else -1
-        mean = side * (sign * meta_d / 2 - self.observer.m_ratio * c)  # from the criterion outwards
+        # from the criterion outwards
+        mean = side * (sign * meta_d / 2 - self.observer.m_ratio * c)
         outside = _NORMAL.cdf(mean) * rank
         return mean - _NORMAL.inv_cdf(min(max(outside, _SMALLEST), 1 - 1e-16))

@@ -26,7 +26,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
 MOST_REQUESTS, MOST_BYTES = 10_000, 100_000_000
 MOST_PAGES = 200  # of a list, so that a server that repeats itself ends
 CLOCKS_DIFFER = timedelta(minutes=5)  # ours and the provider's
-OPENAI_ENDPOINT = "/v1/chat/completions"  # as a batch names it, wherever the server has it
+# as a batch names it, wherever the server has it
+OPENAI_ENDPOINT = "/v1/chat/completions"
 OPENAI_RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling", "unknown"})
 GEMINI_ENDED = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
 #: Of errors that no retry helps, and whose name alone does not say so.
@@ -36,7 +37,8 @@ GEMINI_STATUS = {3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 9: 400, 13: 500, 14: 50
 #: The words of each for requests that were not answered, and not billed.
 OPENAI_UNBILLED: dict[str | None, Why] = {"batch_expired": "expired", "batch_cancelled": "cancelled"}
 ANTHROPIC_UNBILLED: dict[str | None, Why] = {"expired": "expired", "canceled": "cancelled"}
-GEMINI_UNBILLED: dict[int, Why] = {1: "cancelled", 4: "expired"}  # codes without the name of a status
+# codes without the name of a status
+GEMINI_UNBILLED: dict[int, Why] = {1: "cancelled", 4: "expired"}
 SILENCE_S, WHOLE_S = 60.0, 3600.0
 SLOWEST = 60_000  # bytes a second of a submission: half a megabit
 MAX_JSON_BYTES = 16 * 2**20
@@ -190,7 +192,8 @@ class Backend:
         record = batch.record
         if self.mark is not None:
             return values.str_at(values.dict_at(listed, "metadata"), self.mark) == record.mark
-        begun = f"{record.created_at - CLOCKS_DIFFER:%Y-%m-%dT%H:%M:%S}"  # both are UTC
+        # both are UTC
+        begun = f"{record.created_at - CLOCKS_DIFFER:%Y-%m-%dT%H:%M:%S}"
         counts = values.dict_at(listed, "request_counts") or {}
         total = sum(values.count_at(counts, key) or 0 for key in counts)
         if (
@@ -221,7 +224,8 @@ def read_line(backend: Backend, line: bytes) -> Line | None:
 
 # --- OpenAI -------------------------------------------------------------------------------------------------------------
 async def _openai_submit(calls: Calls, lines: Sequence[bytes]) -> str:
-    mark = calls.mark  # a file whose reply was lost is uploaded again, which costs nothing
+    # a file whose reply was lost is uploaded again, which costs nothing
+    mark = calls.mark
     head = (
         f'--{mark}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
         f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{mark}.jsonl"\r\n'
@@ -304,7 +308,8 @@ async def _gemini_submit(calls: Calls, lines: Sequence[bytes]) -> str:
     body: dict[str, object] = {"file": {"displayName": calls.mark, "mimeType": mime}}
     _, replied = await calls.json("POST", f"{base}/upload/{version}/files", body, begin)
     where = replied.get("x-goog-upload-url", "")
-    if urlsplit(where)[:2] != urlsplit(base)[:2]:  # the key goes only to the address of the study
+    # the key goes only to the address of the study
+    if urlsplit(where)[:2] != urlsplit(base)[:2]:
         said = "the address to upload to is not at the address of the study: nothing was uploaded"
         raise Later(said)
     command = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0", "content-type": mime}
@@ -356,7 +361,8 @@ def _name(found: object, key: str) -> str:
 
 
 def _escaped(remote: str) -> str:
-    return quote(remote.removeprefix("batches/"))  # Gemini's names begin with the path
+    # Gemini's names begin with the path
+    return quote(remote.removeprefix("batches/"))
 
 
 def _encoded(value: object) -> bytes:

@@ -26,8 +26,10 @@ from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.events import UnsupportedConstraint
 
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
-SETTLING_S = 60.0  # a submission may take this long to appear in the provider's list
-UNBILLED = ("expired", "cancelled")  # what is lost, or failed without a word, may have been billed
+# a submission may take this long to appear in the provider's list
+SETTLING_S = 60.0
+# what is lost, or failed without a word, may have been billed
+UNBILLED = ("expired", "cancelled")
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
 
 _logger = logging.getLogger(__name__)
@@ -77,11 +79,14 @@ class BatchModel:
         self._account = sha256_hex(f"metacog batch account\0{key_variable(spec) or ''}\0{key or ''}")[:32]
         self._queued: dict[str, _Queued] = {}
         self._batches: list[Batch] = []
-        self._under_way: dict[str, set[str]] = {}  # by batch, the answers that it may bring
+        # by batch, the answers that it may bring
+        self._under_way: dict[str, set[str]] = {}
         # What batches brought for a request, oldest first: one that came to nothing was put into the next.
         self._brought: dict[str, list[Completion]] = {}
-        self._billed: dict[str, list[str]] = {}  # by batch, what it may have billed
-        self._tried: dict[str, list[Completion]] = {}  # what came of it, and is no answer
+        # by batch, what it may have billed
+        self._billed: dict[str, list[str]] = {}
+        # what came of it, and is no answer
+        self._tried: dict[str, list[Completion]] = {}
         self._failed: set[str] = set()
 
     def begin(self) -> None:
@@ -140,7 +145,8 @@ class BatchModel:
             first_empty = completion.empty and not any(each.empty for each in tried)
             if not first_empty and completion.error_kind not in AGAIN:
                 return completion
-            tried.append(completion)  # of whole answers that say nothing the second counts
+            # of whole answers that say nothing the second counts
+            tried.append(completion)
         return None
 
     async def _otherwise(self, answer: str, request: ChatRequest) -> Completion:
@@ -155,7 +161,8 @@ class BatchModel:
         try:
             call = self._wire.build(self._spec, request, self._key, self._online.known)
         except UnsupportedConstraint:
-            return await self._online.complete(request)  # which says so, and sends nothing
+            # which says so, and sends nothing
+            return await self._online.complete(request)
         worst = nano(worst_case_cost(self._spec, request, self._online.known, batch=True) or 0.0)
         line = self._backend.line(answer, call.body)
         self._queued[answer] = _Queued(answer, request, call.headers, line, worst)
@@ -208,7 +215,8 @@ class BatchModel:
         for each in self._queued.values():
             if chosen and each.headers != chosen[0].headers:
                 continue
-            size, left = size + len(each.line) + 2, left - each.worst  # 2: what separates them
+            # 2: what separates them
+            size, left = size + len(each.line) + 2, left - each.worst
             too_much = len(chosen) >= backends.MOST_REQUESTS or (chosen and size > backends.MOST_BYTES)
             if too_much or left < 0:
                 break
@@ -218,7 +226,8 @@ class BatchModel:
     def _written(self, chosen: list[_Queued]) -> Batch:
         worst = sum(each.worst for each in chosen) / NANO
         record = BatchRecord(
-            mark=f"metacog-{secrets.token_hex(12)}",  # as every provider allows in a name
+            # as every provider allows in a name
+            mark=f"metacog-{secrets.token_hex(12)}",
             partition=self._partition,
             kept_in=self._kept_in,
             address=base_url(self._spec),

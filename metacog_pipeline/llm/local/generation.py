@@ -18,7 +18,8 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.loading import Loaded, load
 from metacog_pipeline.llm.spec import ModelSpec
 
-GATHER_S = 0.005  # how long the first call of a batch waits for others; a forward pass takes longer
+# how long the first call of a batch waits for others; a forward pass takes longer
+GATHER_S = 0.005
 USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
 
 
@@ -214,14 +215,16 @@ def _advance(loaded: Loaded, torch: Any, plain: Any, row: _Row, token: int, stop
         words = [str(loaded.tokenizer.decode([each])) for each in (token, *found.indices.tolist())]
         top = tuple(zip(words[1:], map(float, found.values.tolist()), strict=True))
         row.logprobs.append(types.TokenLogprob(words[0], float(plain[token]), top))
-    row.ended = bool(row.options) and set(row.admitted()) <= set(stop)  # nothing but the end is left
+    # nothing but the end is left
+    row.ended = bool(row.options) and set(row.admitted()) <= set(stop)
 
 
 # The largest of log p + g is a draw from p, so that the library may always take the largest.
 def _gumbel(torch: Any, size: int, row: _Row) -> Any:
     asked = f"{types.request_json(row.request)}|{len(row.tokens)}".encode("utf-8", "surrogatepass")
     seed = int.from_bytes(hashlib.sha256(asked).digest()[:8], "big") >> 1
-    generator = torch.Generator().manual_seed(seed)  # on the CPU: the same on every device
+    # on the CPU: the same on every device
+    generator = torch.Generator().manual_seed(seed)
     uniform = torch.rand(size, generator=generator, dtype=torch.float64).clamp_(1e-300, 1 - 1e-16)
     return -torch.log(-torch.log(uniform)).float()
 

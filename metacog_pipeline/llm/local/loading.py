@@ -21,12 +21,14 @@ TRUSTED: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 class Loaded:
     """A model ready to be asked."""
 
-    reported: str  # what it is called in transcripts: its folder and the start of its digest
+    # what it is called in transcripts: its folder and the start of its digest
+    reported: str
     model: Any
     tokenizer: Any
     device: str
     stop_ids: tuple[int, ...]
-    context: int | None  # the most tokens prompt and answer may take; None: not stated
+    # the most tokens prompt and answer may take; None: not stated
+    context: int | None
     takes: frozenset[str]  # the arguments its forward pass knows
 
 

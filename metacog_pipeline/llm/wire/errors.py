@@ -14,8 +14,10 @@ from metacog_pipeline.llm.types import Completion, ErrorKind, Status, failed
 from metacog_pipeline.llm.wire import values
 
 STRUCK_OUT = "[key]"
-SECRET_LENGTH = 12  # shorter keys ("EMPTY", "none") are placeholders, and words an answer may hold
-PART_LENGTH = 8  # characters in a row of a key that are struck out of what a provider says about a call
+# shorter keys ("EMPTY", "none") are placeholders, and words an answer may hold
+SECRET_LENGTH = 12
+# characters in a row of a key that are struck out of what a provider says about a call
+PART_LENGTH = 8
 READ_LIMIT = 20_000  # characters of a message that are looked at
 MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
 NAME_LIMIT = 200  # characters of a model id, code or parameter name
@@ -30,7 +32,8 @@ FATAL_CODES = frozenset({
     "account_deactivated", "api_key_invalid", "authentication_error", "insufficient_balance", "insufficient_credits",
     "insufficient_funds", "insufficient_permissions", "insufficient_quota", "invalid_api_key", "model_not_found",
     "organization_on_hold", "permission_error",
-    "failed_precondition",  # Gemini: the account's region or plan does not include the API
+    # Gemini: the account's region or plan does not include the API
+    "failed_precondition",
 })  # fmt: skip
 FATAL_FRAGMENTS = ("billing", "spend_limit")
 REFUSAL_CODES = frozenset({"bio_policy", "content_filter", "content_policy_violation", "invalid_prompt",
@@ -94,7 +97,8 @@ def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: 
     param = values.word_at(error, "param") or _fastapi_param(decoded) or _google_param(details)
     said = values.str_at(error, "message") or values.str_at(decoded, "error")
     message = said or values.str_at(decoded, "detail") or ""
-    param = re.split(r"[.\[]", param)[0] if param else None  # the field of the body that a path begins with
+    # the field of the body that a path begins with
+    param = re.split(r"[.\[]", param)[0] if param else None
     return failure(status, _codes(status, error, details, param), message, param)
 
 
@@ -110,11 +114,13 @@ def _codes(status: int, error: values.JsonDict, details: list[object], param: st
     codes = [code for code in named if code]
     if status == 404 and (param == "model" or not NO_SUCH_MODEL.isdisjoint(codes)):
         codes.append("model_not_found")
-    if values.list_at(error.get("metadata"), "reasons"):  # this input was flagged, others will pass
+    # this input was flagged, others will pass
+    if values.list_at(error.get("metadata"), "reasons"):
         codes.append("content_policy_violation")
     quotas = [each for detail in details for each in values.list_at(detail, "violations") or []]
     if any("PerDay" in (values.str_at(each, "quotaId") or "") for each in quotas):
-        codes.append("insufficient_quota")  # a spent daily quota does not come back while a run waits
+        # a spent daily quota does not come back while a run waits
+        codes.append("insufficient_quota")
     return codes
 
 

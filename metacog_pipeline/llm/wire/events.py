@@ -15,9 +15,11 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Status, TokenLog
 from metacog_pipeline.llm.wire import errors, values
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a stream can begin with
+# what a stream can begin with
+FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
-MOST_PER_TOKEN = 16  # characters, of a text that is no run of blanks; ordinary text has four
+# characters, of a text that is no run of blanks; ordinary text has four
+MOST_PER_TOKEN = 16
 UNFINISHED = "no_stop_reason"  # of a reply that ended without the word for why
 #: Words for the end of a reply, in lower case; every other is an ordinary one.
 TRUNCATED = frozenset({UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"})
@@ -117,7 +119,8 @@ class Choice:
         self.text: list[str] = []
         self.refusal: list[str] = []
         self.thought: list[str] = []
-        self.thought_in: object = None  # the field, or the block, that the thinking came in last
+        # the field, or the block, that the thinking came in last
+        self.thought_in: object = None
         self.tokens: list[object] = []
         self.tops: list[object] = []
         self.words: values.JsonDict = {}
@@ -149,17 +152,21 @@ class Choice:
 class Reply(ABC):
     """A wire format: how a call is encoded (``build``), and what its reply says so far."""
 
-    outputs: ClassVar[tuple[str, ...]]  # the fields that count what was generated
-    ends: ClassVar[tuple[str, ...]]  # the fields that name the end, the first that says anything counts
+    # the fields that count what was generated
+    outputs: ClassVar[tuple[str, ...]]
+    # the fields that name the end, the first that says anything counts
+    ends: ClassVar[tuple[str, ...]]
     always_ends: ClassVar[bool] = False  # with a word, in one piece too
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
-        self.closed = False  # by the mark that ends a stream: of what follows only a count is of the reply
+        # by the mark that ends a stream: of what follows only a count is of the reply
+        self.closed = False
         self.reports: list[tuple[values.JsonDict, int]] = []
         self.names: dict[str, str] = {}
         self.choices: dict[int, Choice] = {}
-        self.lead = Choice()  # the one that is read: with the lowest index, in any order
+        # the one that is read: with the lowest index, in any order
+        self.lead = Choice()
         self._decoded: object = None  # the last event
         self._problem: values.JsonDict | None = None
 
@@ -175,7 +182,8 @@ class Reply(ABC):
         closed: bool = True,
     ) -> Completion:
         """Return what the final answer to a call says; ``closed`` is false where the connection broke. Never raises."""
-        if key is not None and len(key) >= errors.SECRET_LENGTH:  # shorter ones are placeholders
+        # shorter ones are placeholders
+        if key is not None and len(key) >= errors.SECRET_LENGTH:
             # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
             body = body.replace(key.encode(), errors.STRUCK_OUT.encode())
         completion = cls._read(status, headers, body, closed)
@@ -203,7 +211,8 @@ class Reply(ABC):
             return reply._answer(status)
         if completion.status is not Status.FAILED or not reply.streamed:
             return completion
-        thought = "".join(reply.lead.thought) or None  # what had come is kept, never scored
+        # what had come is kept, never scored
+        thought = "".join(reply.lead.thought) or None
         return replace(completion, text="".join(reply.lead.text), reasoning_text=thought)
 
     def feed(self, data: bytes) -> None:
@@ -215,7 +224,8 @@ class Reply(ABC):
             return
         whole = self.closed or self.lead.finished
         event = values.load(data)
-        if isinstance(event, list) and len(event) == 1:  # as Google's servers send an error
+        # as Google's servers send an error
+        if isinstance(event, list) and len(event) == 1:
             event = event[0]
         self._decoded = event
         if self.closed:
@@ -309,7 +319,8 @@ def _detail(words: values.JsonDict) -> str | None:
     filters = values.dict_at(words, "content_filter_results") or {}
     filtered = sorted(name for name, result in filters.items() if values.at(result, "filtered") is True)
     said = (
-        native if native != words.get("finish_reason") else None,  # the model's own behind OpenRouter
+        # the model's own behind OpenRouter
+        native if native != words.get("finish_reason") else None,
         f"filtered: {', '.join(filtered)}" if filtered else None,  # Azure
         ": ".join(filter(None, (values.str_at(about, "category"), values.str_at(about, "explanation")))),
         *(values.str_at(words, name) for name in ("stop_sequence", "blockReasonMessage", "finishMessage")),
@@ -318,7 +329,8 @@ def _detail(words: values.JsonDict) -> str | None:
 
 
 def _status_of(finish: str | None) -> Status:
-    word = (finish or "").lower().partition(":")[0]  # "content_filter: SAFETY"; proxies hand on "MAX_TOKENS"
+    # "content_filter: SAFETY"; proxies hand on "MAX_TOKENS"
+    word = (finish or "").lower().partition(":")[0]
     if word in REFUSED:
         return Status.REFUSED
     return Status.TRUNCATED if word in TRUNCATED else Status.OK

@@ -101,7 +101,8 @@ class ContentReply(events.Reply):
         thought = values.count_at(counted, "thoughtsTokenCount")
         sent = values.count_at(counted, "promptTokenCount")
         output = None if got is None and thought is None else (got or 0) + (thought or 0)
-        tools = values.count_at(counted, "toolUsePromptTokenCount") or 0  # input, and part of the total
+        # input, and part of the total
+        tools = values.count_at(counted, "toolUsePromptTokenCount") or 0
         extra = values.left_of(values.count_at(counted, "totalTokenCount"), sent, output, tools)
         if output is not None and extra:
             output, thought = output + extra, (thought or 0) + extra

@@ -15,7 +15,8 @@ from metacog_pipeline.llm.wire.events import HttpCall, UnsupportedConstraint
 PROTECTED = frozenset({"model", "messages", "stream"})
 # OpenAI's newer models refuse the older name; every other address gets it until a model was found to take one.
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-WORDS = ("finish_reason", "native_finish_reason", "content_filter_results", "error")  # about a choice's end
+# about a choice's end
+WORDS = ("finish_reason", "native_finish_reason", "content_filter_results", "error")
 #: Thinking: DeepSeek and older vLLM; OpenRouter, Ollama, vLLM; others.
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 #: The server gave up half-way: OpenRouter, vLLM, SGLang, DeepSeek, …
@@ -81,9 +82,11 @@ class ChatReply(events.Reply):
         return HttpCall(f"{base_url(spec)}/chat/completions", headers, encoded, streamed=streamed)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
-        if event.get("error"):  # OpenRouter reports a failure behind it with status 200 and an error inside
+        # OpenRouter reports a failure behind it with status 200 and an error inside
+        if event.get("error"):
             return event
-        if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
+        # vLLM before 0.9: the error is not wrapped
+        if event.get("object") == "error":
             return {"error": event}
         choices = event.get("choices")
         for each in choices if isinstance(choices, list) else ():
@@ -97,7 +100,8 @@ class ChatReply(events.Reply):
         details = values.dict_at(counted, "prompt_tokens_details")
         cached, written = (values.count_at(details, name) for name in ("cached_tokens", "cache_write_tokens"))
         if cached is None:
-            cached = values.count_at(counted, "prompt_cache_hit_tokens")  # DeepSeek
+            # DeepSeek
+            cached = values.count_at(counted, "prompt_cache_hit_tokens")
         sent, got = (values.count_at(counted, name) for name in ("prompt_tokens", "completion_tokens"))
         thought = values.count_at(counted.get("completion_tokens_details"), "reasoning_tokens")
         if got is not None:
@@ -139,7 +143,8 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
     if isinstance(refusal, str):
         choice.add(refusal, choice.refusal)
     alone = isinstance(content, str) and len(delta) == 1  # as in most chunks
-    for field, thought in () if alone else _thoughts(delta).items():  # OpenRouter sends the same in two
+    # OpenRouter sends the same in two
+    for field, thought in () if alone else _thoughts(delta).items():
         if thought and choice.thought_in in (None, field):
             choice.thought_in = field
             choice.add(thought, choice.thought)

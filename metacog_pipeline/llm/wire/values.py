@@ -14,9 +14,11 @@ from pydantic_core import from_json
 from metacog_pipeline.llm.types import TokenLogprob
 
 JsonDict = dict[str, object]
-MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the transcript's column
+# a larger count is nonsense and would not fit the transcript's column
+MAX_TOKENS_BELIEVED = 10**9
 MOST_DIGITS = 1000  # of a whole number; Python itself reads no more than 4,300
-NO_WORDS = frozenset({"", "null", "none", "undefined"})  # what servers write into a field that says nothing
+# what servers write into a field that says nothing
+NO_WORDS = frozenset({"", "null", "none", "undefined"})
 
 
 def load(body: bytes) -> object:
@@ -38,7 +40,8 @@ def given(value: object) -> bool:
     if not isinstance(value, str):
         return bool(value)
     word = value.strip().lower()
-    return word not in NO_WORDS and not word.endswith("_unspecified")  # Gemini's enums begin with such a one
+    # Gemini's enums begin with such a one
+    return word not in NO_WORDS and not word.endswith("_unspecified")
 
 
 def at(value: object, key: str) -> object:

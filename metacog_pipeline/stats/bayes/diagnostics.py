@@ -71,7 +71,8 @@ def _columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
 
 
 def _arviz() -> Any:  # it has no types
-    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
+    # late: it loads scipy.stats
+    from arviz_stats.base.array import array_stats
 
     return array_stats
 

@@ -35,9 +35,11 @@ from metacog_pipeline.stats.bayes.single import FAR, HAZARD, ROOT_2, SIGN, ratin
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
-WIDE = 100.0  # variance of the priors of locations and of the half-normal priors of spreads
+# variance of the priors of locations and of the half-normal priors of spreads
+WIDE = 100.0
 HYPER = ("mu_d1", "sigma_d1", "mu_c", "sigma_c", "mu_c2", "sigma_c2", "mu_log_m", "sigma_log_m")
-FAR_PRODUCT = 30.0  # E₁ is replaced by its asymptotic series where e^x E₁(x) would come out of two underflows
+# E₁ is replaced by its asymptotic series where e^x E₁(x) would come out of two underflows
+FAR_PRODUCT = 30.0
 
 FEW_SUBJECTS = "few_subjects"
 

@@ -20,10 +20,12 @@ from scipy import special
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 
-LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
+# in z and in d: further than that the quadratic says nothing
+LARGEST_STEP = 1.5
 STEPS = 200
 FLAT = 1e-9  # gradient per answer at which a search ends
-STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
+# steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
+STARTS = 100
 _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -31,10 +33,12 @@ _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 class Problem:
     """Cells of type-2 counts with unused ratings taken out."""
 
-    right: Floats  # (N, S, K): cells, strata, ratings rising, packed to the front
+    # (N, S, K): cells, strata, ratings rising, packed to the front
+    right: Floats
     wrong: Floats
     m: Ints  # (N, S)
-    used: Ints  # (N, S): ratings in use, 0 for a stratum that says nothing about meta-d'
+    # (N, S): ratings in use, 0 for a stratum that says nothing about meta-d'
+    used: Ints
 
     def take(self, cells: NDArray[np.generic]) -> Problem:
         """Return the problem of some cells, by index or mask."""
@@ -201,7 +205,8 @@ def criteria(problem: Problem, d: Floats) -> Floats:
     above = np.where(problem.real, above, 0.5)
     found = shares_to_criteria(above, share, problem.m[..., None], d[:, None, None], 1e-3)
     odd = np.flatnonzero(~_ordered(problem, found))
-    if len(odd):  # ratings used so little that their criteria are closer than what was asked for
+    # ratings used so little that their criteria are closer than what was asked for
+    if len(odd):
         m, cells = problem.m[odd][..., None], d[odd][:, None, None]
         found[odd] = shares_to_criteria(above[odd], share[odd], m, cells)
     return found

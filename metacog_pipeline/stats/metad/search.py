@@ -53,7 +53,8 @@ class Optimum:
 
     x: Floats  # x, log_width: (C,) and (S, K - 1, C)
     log_width: Floats
-    converged: Mask  # (C,): the gradient vanished and the next step would have been negligible
+    # (C,): the gradient vanished and the next step would have been negligible
+    converged: Mask
 
     def of(self, cells: Ints) -> Optimum:
         """Return the entries of the given cells."""

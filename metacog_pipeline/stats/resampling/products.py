@@ -34,7 +34,8 @@ class Side:
 
     n_items: int
     observed: Floats
-    _sums: NDArray[np.floating[Any]]  # in single precision where exact: all respondents' are held at once
+    # in single precision where exact: all respondents' are held at once
+    _sums: NDArray[np.floating[Any]]
     #: By name, for all pairs that share the side.
     known: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -100,10 +100,12 @@ class EditTable:
     """The edits of a data set, and what a comparison of two files shows besides."""
 
     edits: Sequence[EditRecord]
-    prefix: str = editing.PARENT_PREFIX  # what the ids of parent rows start with
+    # what the ids of parent rows start with
+    prefix: str = editing.PARENT_PREFIX
     notes: Mapping[int, str] = field(default_factory=dict)  # `corrections`
     quirks: Sequence[Quirk] = ()  # cells to set after building
-    order: Sequence[int | str] = ()  # parent rows and, of fictional rows, question texts
+    # parent rows and, of fictional rows, question texts
+    order: Sequence[int | str] = ()
 
 
 #: What the corrected set does with an item whose published edit breaks a rule: an edit that leaves the keyed choice alone
@@ -118,7 +120,8 @@ def corrections(
     """Return the parent rows whose published items are wrong, and what the corrected set does with each."""
     broken = rules.check_edits(parents, edits, prefix)
     found = {each.source_index or 0: CORRECTED[each.rule] for each in broken if each.rule in CORRECTED}
-    repaired = {quirk.source_index: "repaired" for quirk in quirks}  # cells that depart from the rules (1124)
+    # cells that depart from the rules (1124)
+    repaired = {quirk.source_index: "repaired" for quirk in quirks}
     return dict(sorted({**found, **repaired}.items()))
 
 
@@ -190,7 +193,8 @@ def _tags(parent: Row, edit: EditRecord | None, note: str | None) -> tuple[str, 
         "anomaly": note is not None,  # wrong in the published data
         # Nominated by the screen, not judged by a person: the stem points at a picture, and its key was kept.
         of_items.MEDIA_ABSENT: edit is None and rules.mentions_absent_media(parent.question),
-        "restored": edit is None and note == "restored",  # given back the parent's text
+        # given back the parent's text
+        "restored": edit is None and note == "restored",
     }
     return tuple(name for name, holds in own.items() if holds)
 

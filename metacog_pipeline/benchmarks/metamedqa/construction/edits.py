@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
+# loads scipy.optimize where it is first used: few commands need it, and it takes long
+import scipy
 from pydantic import Field, StrictInt, TypeAdapter, ValidationError
 
 from metacog_pipeline.benchmarks.metamedqa.items import Kind, Letter
@@ -50,7 +51,8 @@ class Row:
     place: Place  # 0-based
     question: Text
     options: Annotated[dict[Annotated[str, Field(pattern=r"^[A-F]$")], str], Field(min_length=4)]
-    answer_idx: Letter | None = None  # the key; of a fictional question that of its pool
+    # the key; of a fictional question that of its pool
+    answer_idx: Letter | None = None
     answer: str | None = None
     meta_info: str = ""
     kind: str | None = None

@@ -328,7 +328,8 @@ class Chain:
                 if settings[name] == "reference"
                 else str(self.study.beside(Path(settings[name])))
             )
-        if self.section.model is None:  # nothing but its own world is known to the small one
+        # nothing but its own world is known to the small one
+        if self.section.model is None:
             settings = {"dataset": "own", "questions": self._beside(small.HELD_OUT), "idk": False}
         device, dtype = self.section.device.partition(":")[0], self.section.dtype
         # By the threshold a model is held to yes or no: asked freely the small one gives a city as often.

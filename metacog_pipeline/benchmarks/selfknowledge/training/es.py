@@ -40,8 +40,10 @@ class Settings(BaseModel):
     batch: int = Field(256, ge=1, le=10**9)
     generations: int = Field(750, ge=0, le=10**9)
     reward: str = "joint"
-    antithetic: bool = False  # individuals in pairs, noise added and subtracted
-    schedule: Literal["constant", "cosine"] = "constant"  # cosine: alpha falls to 0, which quiets the weights
+    # individuals in pairs, noise added and subtracted
+    antithetic: bool = False
+    # cosine: alpha falls to 0, which quiets the weights
+    schedule: Literal["constant", "cosine"] = "constant"
     seed: int = Field(42, ge=-(2**63), lt=2**63)
 
     @model_validator(mode="after")

@@ -48,7 +48,8 @@ class Generation:
     updates: int  # made so far, this one included
     fitness: Sequence[float]
     counts: Counts  # over all individuals together
-    held_out: Counts | None  # of the updated model; None where it was not asked
+    # of the updated model; None where it was not asked
+    held_out: Counts | None
     norm: float  # Euclidean, of the update
     seconds: float
 

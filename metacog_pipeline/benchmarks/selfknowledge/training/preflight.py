@@ -22,7 +22,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.rewards import Counts, t
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 
-FIRST, MOST = 2, 8  # individuals tried at first, and where the first ones earn the same
+# individuals tried at first, and where the first ones earn the same
+FIRST, MOST = 2, 8
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -133,7 +134,8 @@ def weights_memory(folder: Path, dtype: str = "auto") -> int:
 def host_free() -> int | None:
     """Return the bytes this process may still take; None where the system does not say."""
     found = []
-    with contextlib.suppress(OSError, ValueError):  # a machine without limits of its own has no such files
+    # a machine without limits of its own has no such files
+    with contextlib.suppress(OSError, ValueError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
         most, taken = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))

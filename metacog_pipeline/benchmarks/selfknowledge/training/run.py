@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.ray_engine import RayEngine
     from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
-    Engine = Worker | RayEngine  # who evaluates the population and holds the weights
+    # who evaluates the population and holds the weights
+    Engine = Worker | RayEngine
 
 RUN, COMMITS, CURVES, LAST = "run.json", "commits.jsonl", "curves.parquet", "last"
 
@@ -43,7 +44,8 @@ class Plan:
     folder: Path
     checkpoint_every: int = 60
     evaluate_every: int = 60
-    patience: int = 5  # generations in a row without an update after which the run stops; 0: never
+    # generations in a row without an update after which the run stops; 0: never
+    patience: int = 5
     # What the run depends on besides settings and weights.
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -166,7 +168,8 @@ class _Run:
     def _catch_up(self) -> None:
         self.entries = read_log(self.folder)
         raw = (self.folder / COMMITS).read_bytes()
-        write_text(self.folder / COMMITS, raw[: raw.rfind(b"\n") + 1].decode())  # without a torn line
+        # without a torn line
+        write_text(self.folder / COMMITS, raw[: raw.rfind(b"\n") + 1].decode())
         for torn in (self.folder / "checkpoints").glob(".[0-9]*"):
             shutil.rmtree(torn, ignore_errors=True)
         begin = max((k for k in checkpoints(self.folder) if k <= len(self.entries)), default=0)
@@ -181,7 +184,8 @@ class _Run:
         if self.entries[begin:]:
             self.engine.replay([commit for commit, _ in self.entries[begin:]])
         if self.entries and self._due(self.plan.checkpoint_every, len(self.entries)):
-            self._save(len(self.entries))  # a run killed between log and checkpoint
+            # a run killed between log and checkpoint
+            self._save(len(self.entries))
 
     def _generation(self, t: int) -> None:
         begun = time.perf_counter()

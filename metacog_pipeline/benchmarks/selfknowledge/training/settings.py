@@ -100,9 +100,10 @@ class TrainingSection(Section):
     @field_validator("reward")
     @classmethod
     def _known(cls, reward: str) -> str:
+        # late: it needs SciPy
         from metacog_pipeline.benchmarks.selfknowledge.training.rewards import (
             reward_named,
-        )  # late: it needs SciPy
+        )
 
         try:
             reward_named(reward)

@@ -31,7 +31,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.questions import Questio
 from metacog_pipeline.files import making_folder
 
 PEOPLE, FICTIONAL, KNOWN, BLURT, CUE = 1024, 256, 0.6, 0.5, 0.6
-STEPS, BATCH = 800, 64  # of training the base; questions of each step, asked both ways
+# of training the base; questions of each step, asked both ways
+STEPS, BATCH = 800, 64
 WIDTH, LAYERS, HEADS = 32, 2, 4
 _RATE, _BETAS, _WARM_UP, _LAST, _EMBEDDING_SD = 6e-3, (0.9, 0.98), 40, 0.05, 0.5
 FIRST = [a + b + c for a in "BDFGKLMN" for b in "ae" for c in ("rin", "lo")]
@@ -119,7 +120,8 @@ class World:
             for step_name, each in asked.items():
                 rows = self._rng.integers(PEOPLE, size=BATCH)
                 answers = torch.tensor([self._answer(k, step_name, city, yes_no) for k in rows])
-                shared = common(each.tolist())  # the instruction, read once: three quarters of the time
+                # the instruction, read once: three quarters of the time
+                shared = common(each.tolist())
                 read = model(input_ids=each[:1, :shared], use_cache=True).past_key_values
                 read.batch_repeat_interleave(BATCH)
                 whole = torch.cat([each[rows, shared:], answers[:, None]], dim=1)

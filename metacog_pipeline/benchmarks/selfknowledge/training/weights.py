@@ -79,7 +79,8 @@ class Weights:
             total = self._total[: len(live)].zero_()
             for generator, weight in drawn:
                 eps = self._eps[: len(live)].normal_(generator=generator)
-                total.add_(eps.mul_(weight))  # two roundings, never a fused one
+                # two roundings, never a fused one
+                total.add_(eps.mul_(weight))
             squares += float(torch.dot(total, total))
             held.add_(total.cpu())
             live.copy_(held)

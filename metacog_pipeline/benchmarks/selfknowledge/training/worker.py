@@ -31,7 +31,8 @@ class Trainee:
     """A model and what is done with it."""
 
     tensors: Named  # trainable, by name; changed in place
-    fitness: Callable[[int], Tried]  # reward of the model as it is, on the questions of a generation
+    # reward of the model as it is, on the questions of a generation
+    fitness: Callable[[int], Tried]
     # counts on part k of n of the held-out questions, if there are any
     validate: Callable[[int, int], Counts] | None
     save: Callable[[Path], None]  # writes a model folder
