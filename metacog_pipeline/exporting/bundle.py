@@ -29,7 +29,7 @@ from metacog_pipeline.exporting.formats import card
 from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import one_connection
-from metacog_pipeline.scoring import human_respondents, reader_error
+from metacog_pipeline.scoring import human_respondents, reader_error, staleness
 from metacog_pipeline.study import Study, frames, load_study, new_file
 from metacog_pipeline.transcripts import folder as folders
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
@@ -48,6 +48,9 @@ Entries = Iterator[tuple[str, bytes]]  # name and content
 def write(study: Study, target: Path) -> str:
     """Write the bundle of a study to a new file; return a line about it."""
     refuse_existing(target)
+    # what is rebuilt from the answers would differ from the tables in it
+    if staleness.leaderboard_stale(study):
+        raise StudyError(f"{study.path}: the board is older than the answers; run `metacog run`, then export")
     digests = dict[str, str]()
     with one_connection(study.home), files.replacing(target) as path, zipfile.ZipFile(path, "w") as archive:
         facts = Facts(study)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,14 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
     assert rebuilt_differently(metacog, exported("bundle"), tmp_path / "again") == []
     refused = metacog("doctor", "--bundle", exported("bundle"), "--to", tmp_path / "again", code=2)
     assert "is there already" in str(refused.exception)
+
+
+def test_a_board_that_is_older_than_its_study_is_in_no_bundle(made, metacog, tmp_path):
+    copy = shutil.copytree(made.parent, tmp_path / "copy") / made.name
+    copy.write_text(copy.read_text("utf-8").replace("seed = 3", "seed = 4"), encoding="utf-8")
+    refused = metacog("export", copy, "--to", tmp_path / "out.zip", "--format", "bundle", code=2)
+    assert "the board is older than the answers; run `metacog run`" in str(refused.exception)
+    assert not (tmp_path / "out.zip").exists()
 
 
 @pytest.mark.proof
