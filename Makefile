@@ -69,7 +69,7 @@ lint: $(VENV)/.dev
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tests/cli/test_mistakes.py \
   tests/stats/test_examples.py tests/leaderboard/test_build.py tests/leaderboard/test_read.py \
-  tests/llm/test_client.py tests/assets/test_definitions.py tests/assets/test_sensors.py \
+  tests/llm/test_client.py tests/assets/test_definitions.py tests/assets/test_batch_sensor.py \
   tests/test_images.py
 
 $(LOWEST)/.installed: $(VENV)/.uv pyproject.toml

@@ -1,4 +1,4 @@
-"""``metacog costs``: what was spent, and a provider's invoice beside it."""
+"""``metacog status --costs``: what was spent, and a provider's invoice beside it."""
 
 import json
 import shutil
