@@ -48,9 +48,8 @@ def fit(file: Path | None, form: Format, quiet: bool, preview: bool, **given: An
 
     FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: stimulus and response (or right and
     wrong), confidence, and the subject; each is fitted, then averaged. Columns and codings are inferred, and what was
-    taken for what is printed; options name what is not found. COL is a column or a path such as answers[0].p. Or FILE is a
-    table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first, S2 with
-    highest confidence last); other columns name the cell.
+    taken for what is printed; options name what is not found. Or FILE is a table of counts, columns nR_S1 and nR_S2 with 2K
+    numbers joined by ";" (S1 with highest confidence first, S2 with highest confidence last); other columns name the cell.
 
     Every number has an interval and n, or a status that says why not. Rows that cannot be used are counted by reason.
     """

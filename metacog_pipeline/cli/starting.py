@@ -158,7 +158,7 @@ def _write(path: Path, text: str) -> None:
 def doctor(study_file: Path | None, **chosen: Any) -> None:
     """Check that a run can start: keys, models, prices, data sets, items, disk.
 
-    Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
+    Asks each model and judge one short question, none where it is known already how it answers; the answers count
     against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
 
     With --fetch it fetches published data sets into the study's home instead; each is checked against the digest of its

@@ -58,7 +58,7 @@ _KNOWS = ("knows", "known", "knows_answer", "self_knowledge", "yes_no")
 
 
 class Rows(RowRules):
-    """An answer and whether it was known, or the raw replies; a ``key`` is an accepted answer, or a list of them."""
+    """The raw replies, a column for each step; a ``key`` is an accepted answer, or a list of them."""
 
     condition = DUAL
     usual: ClassVar = {
