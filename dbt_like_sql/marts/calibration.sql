@@ -8,8 +8,7 @@
 --   measure: begins with harmonised_, because a benchmark may have an ECE of its own; measures has unit, range, reference
 --     and definition. accuracy, mean_confidence, ece (ten bins), brier, auroc2; brier_reliability, brier_resolution,
 --     brier_uncertainty; ranking: aurc, excess_aurc; scale: calibration_in_the_large; of
---     answers chosen among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal; with human respondents,
---     the place of a model among them: accuracy_percentile, auroc2_percentile, m_ratio_mafc_percentile
+--     answers chosen among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal
 --   source: where answers come from: measured (asked here or imported), simulated (an observer with known parameters), human
 --     (human respondents to the items, as one group: values and intervals are those of the group)
 --   n: answers with a confidence; of those of a choice, answers chosen among 2 to 10 alternatives

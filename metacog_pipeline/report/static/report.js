@@ -120,7 +120,7 @@ function enhanced(where) {
   });
 }
 
-// --- figures: numbers as CSV, and SVG with the caption ------------------------------------------
+// --- figures: SVG with the caption --------------------------------------------------------------
 // A figure as a file of its own: on white, in ink of its own, its caption below and inside it.
 function standalone(svg, caption) {
   const [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number);
