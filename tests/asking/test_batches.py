@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from metacog_pipeline.asking.plan import counted
@@ -23,6 +22,7 @@ from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.asking.scripted import two_steps
+from tests.provider.batches import Taken
 from tests.simulated_server import ServerThread
 from tests.studies import write_study
 
@@ -65,17 +65,16 @@ class World:
             time.sleep(0.02)
 
     def plan(self, **fields: Any) -> None:
-        assert httpx.post(f"{self.server.url}/batch-faults", json=fields).status_code == 200
+        self.server.provider.batches.use(**fields)
 
     @property
-    def taken(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = httpx.get(f"{self.server.url}/batch-stats").json()["batches"]
-        return found
+    def taken(self) -> list[Taken]:
+        return list(self.server.provider.batches.taken.values())
 
     @property
     def ids(self) -> Counter[str]:
         """How often each request was in a batch."""
-        return Counter(answer for batch in self.taken for answer in batch["ids"])
+        return Counter(answer for batch in self.taken for answer in batch.ids)
 
     @property
     def home(self) -> Home:
@@ -118,7 +117,7 @@ def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world):
     assert outcome.complete and outcome.stopped is None
     assert table(partition) == expected()
     # The first task finds out online how the model is asked; the others' first and second steps are a batch each.
-    assert [len(batch["ids"]) for batch in world.taken] == [5, 5]
+    assert [len(batch.ids) for batch in world.taken] == [5, 5]
     assert set(world.ids.values()) == {1}
     assert {record["state"] for record in read_records(world)} == {"done"}
     kept = [*kept_records(partition.folder)]
@@ -247,7 +246,7 @@ def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(world):
     world.plan(delay_s=0.0)
     assert world.ask(now, TASKS).complete and table(now) == expected()
     assert calls_online(world) == asked_online + 7, "of the tasks in the batch only the second steps"
-    assert [len(batch["ids"]) for batch in world.taken] == [3]
+    assert [len(batch.ids) for batch in world.taken] == [3]
     assert {record["state"] for record in read_records(world)} == {"done"}
     figures = read_figures(world.home, 5)
     assert figures.reserved == 0 and figures.leaked == 0
@@ -294,7 +293,7 @@ def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world):
     # A call costs about 0.00002 dollars and 0.0017 at worst, half of it in a batch.
     partition = openai_world.partition(budget_usd=0.0035, price_in=1.0, price_out=2.0, max_tokens=800)
     outcome = openai_world.ask(partition, TASKS)
-    assert max(len(batch["ids"]) for batch in openai_world.taken) < 5
+    assert max(len(batch.ids) for batch in openai_world.taken) < 5
     assert set(openai_world.ids.values()) == {1}
     assert read_figures(openai_world.home, 0.0035).spent <= 0.0035
     assert outcome.complete or outcome.exit_code == 5

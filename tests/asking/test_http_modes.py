@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.asking.states import Profile, SessionResult
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -129,23 +129,6 @@ def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said
     assert manifest["model_reported"] == {"another-model-2": 1, "x": 7}
     assert "another-model-2 (1), x (7)" in str(manifest["message"])
     assert "another-model-2 (1)" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        *({"profile": each} for each in ({}, {"mode": 3, "dropped": None}, {"mode": "by telegraph", "dropped": []})),
-        {"profile": [], "state": 7, "n_answered": "many"},
-    ],
-)  # fmt: skip
-def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(tmp_path, garbage):
-    with server(FaultPlan()) as running:
-        partition, _ = ask(tmp_path, running)
-        before = running.stats["received"]
-        write_manifest(partition.folder, {**partition.manifest(), **garbage})
-        _, outcome = ask(tmp_path, running)
-        assert running.stats["received"] == before
-    assert outcome.complete and outcome.profile == Profile("json_schema")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from metacog_pipeline.errors import ProviderError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking.scripted import Reply, Scripted, good
 from tests.studies import write_study
@@ -78,6 +79,22 @@ def test_a_partition_that_could_not_be_asked_is_failed_and_keeps_what_was_known(
     noted = partition.manifest()
     assert (noted["state"], noted["message"], noted["fingerprint"]) == ("failed", "no key", None)
     assert noted["n_answered"] == 1 and partition.known_profile() == Profile("text")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        *({"profile": each} for each in ({}, {"mode": 3, "dropped": None}, {"mode": "by telegraph", "dropped": []})),
+        {"profile": [], "state": 7, "n_answered": "many"},
+    ],
+)  # fmt: skip
+def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(tmp_path, provider, garbage):
+    partition = partition_of(tmp_path)
+    query(partition, [item("one")])
+    write_manifest(partition.folder, {**partition.manifest(), **garbage})
+    provider.calls = []
+    outcome = query(partition, [item("one")])
+    assert outcome.complete and outcome.profile == Profile("text") and not provider.calls
 
 
 @pytest.mark.parametrize("changed", [{"max_tokens": 999}, {"temperature": 0.7}, {"model": "y"}])

@@ -23,6 +23,7 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study import load_study
 from tests.forked import Forked, Loaded
 from tests.simulated_server import ServerThread
+from tests.studies import metamedqa, write_study
 
 STUDY = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
 ITEMS = 6
@@ -56,11 +57,7 @@ class Bench:
     def write(self, *models: Mapping[str, object], runs: int = 1, limit: int = ITEMS, seed: int = 0) -> None:
         """Write the study file; the models stay as they are when none is given."""
         self.models = [dict(each) for each in models] or self.models
-        lines = ["[study]", 'name = "t"', 'home = "home"', f"runs = {runs}", f"seed = {seed}"]
-        for each in self.models:
-            lines += ["[[models]]", *(f"{key} = {json.dumps(value)}" for key, value in each.items())]
-        lines += ["[benchmarks.metamedqa]", 'dataset = "sample"', f"limit = {limit}"]
-        self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_study(self.folder, *self.models, benchmarks=metamedqa(limit=limit), runs=runs, seed=seed)
 
     def launch(self, **options: Any) -> int:
         """Do what ``metacog run`` does, in this process; return the exit code."""
@@ -114,15 +111,6 @@ def bench(tmp_path, monkeypatch, loaded, few_resamples):
     monkeypatch.setenv("METACOG_STUDY", str(made.path))
     with made.instance:
         yield made
-
-
-@pytest.fixture
-def bench_on_disk(bench, monkeypatch):
-    """The same with the instance that other processes see, as ``metacog run`` uses it."""
-    current_study().prepare()
-    monkeypatch.setenv("DAGSTER_HOME", str(bench.home / "dagster"))
-    with DagsterInstance.get() as bench.instance:
-        yield bench
 
 
 @pytest.fixture(scope="session")

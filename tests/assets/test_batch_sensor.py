@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-import httpx
 from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 
 from metacog_assets.sensors import batches_ended
@@ -25,14 +24,14 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
         assert isinstance(tick(bench), SkipReason), "a home without batches"
         bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
-        assert httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600}).status_code == 200
+        server.provider.batches.use(delay_s=3600)
         assert bench.launch() == WAITING
         state = read_manifest(PartitionFolder(bench.home, "metamedqa", "first", 1))
         assert state is not None and state["state"] == "waiting"
         asked = bench.instance.get_latest_materialization_event(AssetKey(["metamedqa", "transcripts"]))
         assert asked is None, "a partition that waits is not there yet"
         assert isinstance(tick(bench), SkipReason), "nothing has ended"
-        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+        server.provider.batches.use()
         time.sleep(0.5)
         found = tick(bench)
         assert isinstance(found, SensorResult) and found.run_requests is not None
@@ -44,14 +43,13 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         assert isinstance(tick(bench), SkipReason)
         state = read_manifest(PartitionFolder(bench.home, "metamedqa", "first", 1))
         assert state is not None and state["state"] == "complete"
-        taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
-        assert len(taken) == 1
+        assert len(server.provider.batches.taken) == 1
 
 
 def test_a_batch_of_a_run_that_the_study_asks_no_more_starts_nothing(bench, monkeypatch):
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
         bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
-        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0.2})
+        server.provider.batches.use(delay_s=0.2)
         assert bench.launch() == WAITING
         time.sleep(0.5)
         assert isinstance(tick(bench), SensorResult)

@@ -4,7 +4,6 @@ import json
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.cli.conftest import Metacog
@@ -42,7 +41,7 @@ def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_
     second = row.replace('name = "m"', 'name = "n"').replace('model = "m"', 'model = "n"')
     study.write_text(text.replace(row, row + second))
     assert "no batches" in metacog("status", study, "--batches").out
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600})
+    server.provider.batches.use(delay_s=3600)
     done = metacog("run", study)
     assert done.code == 9, done.err
     assert "waiting" in done.err and "Traceback" not in done.err
@@ -63,7 +62,7 @@ def test_a_run_submits_the_batches_of_all_models_and_ends_with_its_own_code_and_
     record.write_text(whole)
     given_up = metacog("status", study, "--give-up", mark)  # which lists them as well
     assert given_up.code == 0 and "given up" in given_up.out
-    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+    server.provider.batches.use()
     time.sleep(0.5)
     while (done := metacog("run", study)).code == 9:
         time.sleep(0.2)

@@ -6,10 +6,11 @@ reply, each change of a batch's record, of what is set aside for it, and each an
 """
 
 import functools
+import inspect
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,29 +36,28 @@ def die_at(step: int) -> None:
         taken += 1
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        async def ended(waited: Awaitable[Any]) -> Any:
+            result = await waited
+            here()
+            return result
+
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             here()
             result = original(*args, **kwargs)
+            if inspect.isawaitable(result):
+                return ended(result)
             here()
             return result
 
         return call
 
-    def around_async(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            here()
-            result = await original(*args, **kwargs)
-            here()
-            return result
-
-        return call
-
-    for owner, name in ((backends.Calls, "json"), (backends.Calls, "download"), (PartitionStore, "keep")):
-        setattr(owner, name, around_async(getattr(owner, name)))
-    for owner, name in ((records.Batch, "now"), (records, "create"), (Budget, "hold"), (Budget, "release")):
-        setattr(owner, name, around(getattr(owner, name)))
+    for owner, names in (
+        (backends.Calls, ("json", "download")), (PartitionStore, ("keep",)), (records.Batch, ("now",)),
+        (records, ("create",)), (Budget, ("hold", "release")),
+    ):  # fmt: skip
+        for name in names:
+            setattr(owner, name, around(getattr(owner, name)))
 
 
 def work(job: dict[str, Any], report: Callable[..., None]) -> bool:

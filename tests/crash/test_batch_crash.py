@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from metacog_pipeline.asking.session import Partition, query_partition
@@ -88,11 +87,10 @@ def test_batches_killed_again_and_again_end_as_an_online_run_that_never_was(
         with ServerThread(respond) as server:  # a server of its own: the same questions are asked again
             folder = tmp_path / f"killed-{kills}"
             study = written_study(folder, server.url, provider, "batch")
-            faults = {"delay_s": 0.1, "script": ["reply_lost", None, "upload_lost", None]}
-            assert httpx.post(f"{server.url}/batch-faults", json=faults).status_code == 200
+            server.provider.batches.use(delay_s=0.1, script=["reply_lost", None, "upload_lost", None])
             kills += killed_until_complete(victim, study, chance)
-            taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
-            submitted = Counter(answer for batch in taken for answer in batch["ids"])
+            taken = server.provider.batches.taken.values()
+            submitted = Counter(answer for batch in taken for answer in batch.ids)
             assert submitted and set(submitted.values()) == {1}, "a request was submitted twice"
             undisturbed = written_study(tmp_path / f"undisturbed-{kills}", server.url, provider, "online")
             partition = Partition(load_study(undisturbed), "metamedqa", load_study(undisturbed).models[0], 1)

@@ -188,12 +188,6 @@ def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
     assert sorted(home.path.rglob("*")) == names
 
 
-def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path):
-    (tmp_path / "home").write_text("")
-    with pytest.raises(StoreError, match="cannot be written"):
-        Budget(Home(tmp_path / "home"), 1.0)
-
-
 def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(virtual, budget, monkeypatch):
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.1))

@@ -8,10 +8,9 @@ import secrets
 import socket
 import struct
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from aiohttp import BodyPartReader, web
 
@@ -54,6 +53,10 @@ class Taken:
     counts: Counter[str] = field(default_factory=Counter)  # of answered, errored, expired and cancelled lines
     results: bytes = b""
     errors: bytes = b""
+
+    @property
+    def ids(self) -> list[str]:
+        return [custom_id for custom_id, _ in self.requests]
 
     @property
     def state(self) -> str:
@@ -170,6 +173,11 @@ class Batches:
         self.files: dict[str, tuple[str, bytes]] = {}  # name -> owner, content
         self._working: set[asyncio.Task[None]] = set()
 
+    def use(self, *, delay_s: float = 0.0, script: Sequence[str | None] = ()) -> None:
+        """Answer so long after taking; the next batches fail as ``script`` says, by names of ``FAULTS``."""
+        assert {name for name in script if name is not None} <= FAULTS.keys(), script
+        self._delay_s, self._script = delay_s, deque(script)
+
     def add_routes(self, app: web.Application) -> None:
         for path in (f"{VERSION}/batches", "/v1/messages/batches"):
             app.router.add_get(path, self._list)
@@ -188,8 +196,6 @@ class Batches:
             "/v1/messages/batches/{name}/results",
         ):
             app.router.add_get(path, self._content)
-        app.router.add_post("/batch-faults", self._set_plan)
-        app.router.add_get("/batch-stats", self._stats)
         app.on_cleanup.append(self._cleanup)
 
     # --- looking ----------------------------------------------------------------------------------------------------
@@ -284,7 +290,7 @@ class Batches:
         way, fault = way_of(http), self._script.popleft() if self._script else None
         if fault == "rejected":
             return way.problem("server_error")
-        if not requests or len({custom_id for custom_id, _ in requests}) < len(requests):
+        if not requests or len(dict(requests)) < len(requests):
             return way.problem("bad_request", "custom_id: each must be there once")
         name = f"{way.prefix}{secrets.token_hex(8)}"
         batch = self.taken[name] = Taken(name, way, owner_of(http), model, mark, requests, fault)
@@ -335,20 +341,6 @@ class Batches:
             yield _encoded(way.line(custom_id, status, reply)), status == 200
         if fault == "garbage":
             yield GARBAGE[place % len(GARBAGE)], True
-
-    async def _set_plan(self, http: web.Request) -> web.Response:
-        fields: dict[str, Any] = await http.json()
-        script = fields.get("script", [])
-        assert {name for name in script if name is not None} <= FAULTS.keys(), script
-        self._delay_s, self._script = fields.get("delay_s", 0.0), deque(script)
-        return web.json_response({})
-
-    async def _stats(self, http: web.Request) -> web.Response:
-        batches = [
-            {"name": each.name, "state": each.state, "ids": [custom_id for custom_id, _ in each.requests]}
-            for each in self.taken.values()
-        ]
-        return web.json_response({"batches": batches})
 
     async def _cleanup(self, app: web.Application) -> None:
         for task in list(self._working):

@@ -40,7 +40,7 @@ STARTED = "listening on "  # what the blocking server prints before its address
 MAX_BODY_BYTES = 128 * 2**20
 OTHER_MODEL = "another-model-2"
 FILLER = "The first option fits – naïvely. Compare it with the next one: what speaks against it? "
-NOT_WHOLE = frozenset({Fault.CUT, Fault.INVALID_JSON, Fault.ENDS_EARLY})
+NOT_WHOLE = frozenset({Fault.CUT, Fault.INVALID_JSON})
 _logger = logging.getLogger(__name__)
 
 
@@ -224,7 +224,7 @@ class SimulatedProvider:
     async def _send(
         self, http: web.Request, response: web.StreamResponse, events: Sequence[bytes], outcome: str
     ) -> None:
-        if outcome in (Fault.CUT, Fault.ENDS_EARLY):
+        if outcome == Fault.CUT:
             events = events[: len(events) // 2]
         for place, event in enumerate(events):
             if place and self.plan.gap_s:
@@ -260,9 +260,7 @@ def hang_up(http: web.Request) -> None:
 
 
 def _spared(name: str, call: Asked) -> bool:
-    if name.startswith("reject_"):
-        return _problem_of(name, call) is None
-    return name == Fault.ENDS_EARLY and not call.stream
+    return name.startswith("reject_") and _problem_of(name, call) is None
 
 
 def _problem_of(outcome: str, call: Asked) -> Problem | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 class Fault(enum.StrEnum):
-    """What a call can be answered with; ``ends_early`` and ``reject_*`` spare calls they cannot strike."""
+    """What a call can be answered with; ``reject_*`` spares calls that it cannot strike."""
 
     RATE_LIMIT = "rate_limit"  # 429, Retry-After in seconds
     QUOTA = "quota"  # 429 that no retry helps
@@ -27,7 +27,6 @@ class Fault(enum.StrEnum):
     EMPTY = "empty"  # 200, normal finish, no text
     WRONG_MODEL = "wrong_model"  # 200, reports another model id
     USAGE_ABOVE_LIMIT = "usage_above_limit"  # 200, billed far beyond the limit asked for
-    ENDS_EARLY = "ends_early"  # a stream that ends politely half-way, never saying how the answer ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,12 @@ class Host:
         return [record.item_id for record in kept_records(self.folder)]
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture
 def hosts(request, tmp_path, monkeypatch):
+    """Two hosts of a store in a folder; both kinds of store keep the same promises (`tests/storage`)."""
     monkeypatch.setattr(shared, "LEASE_S", 0.5)
-    address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
+    in_folder = getattr(request, "param", "folder") == "folder"
+    address = str(tmp_path / "store") if in_folder else request.getfixturevalue("s3")
     yield Host(Home(tmp_path / "a"), address), Host(Home(tmp_path / "b"), address)
 
 
@@ -90,6 +92,7 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float = shared.LEASE_S + 1) 
     monkeypatch.setattr(shared.time, "time", lambda: now + seconds)
 
 
+@pytest.mark.parametrize("hosts", ["folder", "s3"], indirect=True)
 def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
     a, b = hosts
     with PartitionStore(a.folder) as store:
