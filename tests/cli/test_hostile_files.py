@@ -29,16 +29,11 @@ def _import(metacog, study: Path, file: Path):
     "line",
     [
         "[" * 200_000,
-        '{"item_id":' * 50_000,
         '{"item_id": "sample-0002", "choice": ' + "9" * 100_000 + "}",
-        '{"item_id": "sample-0002", "choice": NaN}',
-        '{"item_id": ["sample-0002"], "choice": {"A": {"A": "A"}}}',
-        '{"item_id": "../../etc/passwd", "choice": "A"}',
-        '{"item_id": "__import__(\'os\')", "choice": "A"}',
         json.dumps({"item_id": "sample-0002\x1b[2J\x07", "choice": "<script>alert(1)</script>"}),
         "\x00" * 1000,
     ],
-    ids=["deep-list", "deep-object", "long-number", "nan", "nested", "path", "code", "markup", "nul"],
+    ids=["deep-list", "long-number", "markup", "nul"],
 )
 def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study, line):
     file = study.parent / "answers.jsonl"

@@ -41,12 +41,9 @@ def own_copy(study_file, tmp_path):
     return Path(shutil.copytree(study_file.parent, tmp_path / "copy")) / study_file.name
 
 
-CHEAP = ("metamedqa", "selfknowledge")  # a study of the others takes seconds to make
-
-
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(n, marks=() if n in CHEAP else pytest.mark.proof) for n in registry.names()],
+    params=[pytest.param(n, marks=() if n == "metamedqa" else pytest.mark.proof) for n in registry.names()],
 )
 def study(request, study_file, tmp_path_factory):
     if request.param == "metamedqa":

@@ -72,6 +72,20 @@ def changed(body: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
     return dict(whole)
 
 
+def chunk(
+    provider: str, text: str | None, end: Any = None, output: int | None = None, **part: Any
+) -> dict[str, Any]:
+    """Return one event of a stream, with the tokens it counts so far."""
+    if provider == "openai":
+        delta = {} if text is None else {"content": text}
+        usage = None if output is None else {"prompt_tokens": 9, "completion_tokens": output}
+        return {"choices": [{"index": 0, "delta": delta, "finish_reason": end}], "usage": usage}
+    parts = [] if text is None else [{"text": text, **part}]
+    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": end}
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": output}
+    return {"candidates": [candidate], "usageMetadata": usage}
+
+
 def stream(events: Iterable[Any]) -> bytes:
     """Return events as the bytes of a stream; bytes and strings are data as they are."""
     data = (each if isinstance(each, bytes) else str(each).encode() if isinstance(each, str)

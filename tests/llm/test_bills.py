@@ -14,7 +14,7 @@ from metacog_pipeline.llm.limiter import PAUSE_AFTER, Limiter
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status, Usage
-from tests.llm.replies import charged, read
+from tests.llm.replies import charged, chunk, read
 from tests.llm.test_client_stream import Stream
 from tests.tables import every
 
@@ -50,15 +50,6 @@ def test_where_all_that_is_billed_is_shown_a_missing_count_is_at_most_what_was_r
     assert hidden == pytest.approx((200 + costs.output_token_bound(SPEC, REQUEST) * 10) / 1e6)
 
 
-def event(provider: str, text: str, usage: Any, end: str | None = None) -> dict[str, Any]:
-    if provider == "openai":
-        counted = None if usage is None else {"prompt_tokens": 9, "completion_tokens": usage}
-        return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": end}], "usage": counted}
-    counted = {"promptTokenCount": 9, "candidatesTokenCount": usage}
-    candidate = {"index": 0, "content": {"parts": [{"text": text}]}, "finishReason": end}
-    return {"candidates": [candidate], "usageMetadata": counted}
-
-
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
 @every(
     ("reports", "output"),
@@ -73,8 +64,8 @@ def event(provider: str, text: str, usage: Any, end: str | None = None) -> dict[
 )
 def test_counts_of_a_stream_are_the_sum_so_far_or_of_each_chunk(provider, reports, output):
     text = "a word " * 4
-    events = [event(provider, text, count) for count in reports]
-    events.append(event(provider, "", None, "STOP"))
+    events = [chunk(provider, text, output=count) for count in reports]
+    events.append(chunk(provider, "", "STOP"))
     assert read(provider, events).usage == Usage(9, output)
 
 
@@ -83,8 +74,8 @@ def streaming(*parts: Any) -> httpx.Response:
 
 
 def test_a_count_that_comes_late_is_waited_for(virtual, bench):
-    parts = [f"data: {json.dumps(event('openai', 'B', None))}\n\n".encode(),
-             f"data: {json.dumps(event('openai', '', None, 'stop'))}\n\n".encode(), 9.0,
+    parts = [f"data: {json.dumps(chunk('openai', 'B'))}\n\n".encode(),
+             f"data: {json.dumps(chunk('openai', '', 'stop'))}\n\n".encode(), 9.0,
              b'data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}\n\n',
              b"data: [DONE]\n\n"]  # fmt: skip
     model = bench.model(bench.provider([streaming(*parts)]), spec=bench.spec(thinking_tokens=None))

@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.transport import FINISH_GRACE_S
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
-from tests.llm.replies import CHAT, GENERATED, changed, read, whole
+from tests.llm.replies import CHAT, GENERATED, changed, chunk, read, whole
 from tests.llm.test_client_stream import Stream
 from tests.tables import every
 
@@ -21,16 +21,12 @@ DONE = b"[DONE]"
 LONG = FINISH_GRACE_S + 0.6
 
 
-def chat(text: str | None, end: Any = None, **more: Any) -> bytes:
-    delta = {} if text is None else {"content": text}
-    return json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": end, **more}]}).encode()
+def chat(text: str | None, end: Any = None) -> bytes:
+    return json.dumps(chunk("openai", text, end)).encode()
 
 
 def part(text: str | None, end: Any = None, **more: Any) -> bytes:
-    parts = [] if text is None else [{"text": text, **more}]
-    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": end}
-    usage = {"promptTokenCount": 9, "candidatesTokenCount": 5, "totalTokenCount": 14}
-    return json.dumps({"candidates": [candidate], "usageMetadata": usage}).encode()
+    return json.dumps(chunk("gemini", text, end, 5, **more)).encode()
 
 
 USAGE = json.dumps({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}}).encode()
