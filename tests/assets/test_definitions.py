@@ -21,13 +21,22 @@ STAGES_OF_PAPERS = (
     "medley/panels",
     "medley/consensus",
 )
+#: Prints the asset graph of the demo study as JSON.
+GRAPH = """
+import json
+from metacog_assets.definitions import defs
+nodes = defs.resolve_asset_graph()
+found = {key.to_user_string(): nodes.get(key) for key in nodes.get_all_asset_keys()}
+deps = {name: sorted(above.to_user_string() for above in node.parent_keys) for name, node in found.items()}
+print(json.dumps({name: {"group": node.group_name, "deps": deps[name]} for name, node in found.items()}))
+"""
 
 
 @pytest.fixture(scope="module")
 def graph(loaded):
     """The graph of the demo study, loaded in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name != "METACOG_STUDY"}
-    printed = loaded.python(Path(__file__).with_name("graph.py"), **environment)
+    printed = loaded.python("-c", GRAPH, **environment)
     out, err = printed.communicate()
     assert printed.returncode == 0, err
     return json.loads(out.splitlines()[-1])

@@ -168,31 +168,28 @@ def test_parts_that_fail_leave_their_own_rows_empty_and_the_rest_is_published(
 
 
 def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http, monkeypatch):
-    page = bench.home.report / PAGE
-    bench.write(http("first"))
-    assert bench.launch() == 0 and page.is_file()
-    page.unlink()
-    before = len(bench.runs())
-    assert bench.launch() == 0 and page.is_file() and bench.runs()[before:] == [BOARDS]
+    page, noted = bench.home.report / PAGE, bench.home.status / REPORT
+
+    def launched() -> list[str]:
+        before = len(bench.runs())
+        assert bench.launch() == 0 and page.is_file()
+        return bench.runs()[before:]
 
     def failing(home: Any, name: str | None = None) -> Path:
         raise StoreError("no room")
 
+    bench.write(http("first"))
+    launched()
+    of_one_model = noted.read_text()
     bench.write(http("first"), http("second"))
     with monkeypatch.context() as patch:
         patch.setattr("metacog_assets.boards.build_report", failing)
         assert bench.launch() != 0 and page.is_file(), "the old page is still there"
-    before = len(bench.runs())
-    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
-    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS], "now nothing is left"
-
-    noted = bench.home.status / REPORT
-    of_two_models = noted.read_text()
-    bench.write(http("first"))
-    assert bench.launch() == 0 and noted.read_text() != of_two_models
-    noted.write_text(of_two_models)  # as where the process ended between the board and its report
-    before = len(bench.runs())
-    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
+    assert launched() == [BOARDS] and launched() == [], "then nothing is left"
+    page.unlink()
+    assert launched() == [BOARDS]
+    noted.write_text(of_one_model)  # as where the process ended between the board and its report
+    assert launched() == [BOARDS]
 
 
 def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_failed(bench, simulated):

@@ -12,16 +12,13 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.prompts import steps
-from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
-from tests.asking_in_process import ask
 from tests.provider import FaultPlan
 
 pytestmark = pytest.mark.slow
@@ -135,7 +132,9 @@ def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, An
     return content(folder_of(finished / study.name))
 
 
-@pytest.mark.parametrize("function", ["compact_folder", "write_manifest"])
+@pytest.mark.parametrize(
+    "function", ["compact_folder", pytest.param("write_manifest", marks=pytest.mark.proof)]
+)
 def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
     function, victim, provider, make_study, tmp_path
 ):
@@ -159,6 +158,7 @@ def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
     assert len(provider.calls()) == calls
 
 
+@pytest.mark.proof  # processes that die while they spend: `llm/test_budget_processes.py`
 def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider, make_study):
     chance = random.Random("budget")
     asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "thinking_tokens": 0, "max_concurrency": 4}
@@ -193,19 +193,3 @@ def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider,
     rows = content(folder_of(study))
     # A call whose second attempt the budget did not allow is kept as failed, and was asked again now.
     assert sum(row["status"] == "ok" for row in rows) == len(cost_of)
-
-
-def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_nothing(
-    victim, provider, make_study
-):
-    study = make_study("shared", limit=20)
-    provider.use(FaultPlan(latency_s=0.3))
-    victim.start(study)
-    assert victim.wait_for("sent", 1)
-    loaded = load_study(study)
-    partition = Partition(loaded, MetaMedQA.name, loaded.models[0], 1)
-    with pytest.raises(StoreError, match=r"is in use by process \d+") as refusal:
-        ask(MetaMedQA.of(loaded), partition)
-    assert "\n" not in str(refusal.value)
-    assert victim.end() == 0
-    assert len(provider.calls()) == 20 == len(content(folder_of(study)))
