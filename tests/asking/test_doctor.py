@@ -1,6 +1,5 @@
 """Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,19 @@ from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study, load_study
+from tests.studies import write_study
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
 CHAT = Capabilities(limit_field="max_completion_tokens", reasons=False)
 
 
-def study_of(folder: Path, models: str, *, budget: str = "budget_usd = 5", bench: str = "metamedqa") -> Study:
-    path = folder / "study.toml"
-    path.write_text(
-        f'[study]\nname = "t"\nhome = "home"\n{budget}\n{models}\n[benchmarks.{bench}]\ndataset = "sample"\n'
-    )
-    return load_study(path)
+def study_of(folder: Path, *models: Any, budget: float | None = 5, **more: Any) -> Study:
+    sample = {more.pop("bench", "metamedqa"): {"dataset": more.pop("dataset", "sample")}}
+    return load_study(write_study(folder, *models, benchmarks=sample, budget_usd=budget, **more))
 
 
-def model(name: str, **keys: Any) -> str:
-    row = {"provider": "openai", "model": "x", "price_in": 1, "price_out": 2, **keys}
-    lines = (f"{key} = {json.dumps(value)}" for key, value in row.items() if value is not None)
-    return "\n".join(["[[models]]", f"name = '{name}'", *lines, ""])
+def model(name: str, **keys: Any) -> dict[str, Any]:
+    return {"name": name, "provider": "openai", "model": "x", "price_in": 1, "price_out": 2, **keys}
 
 
 async def answers(study: Study, spec: ModelSpec) -> Capabilities:
@@ -95,11 +90,11 @@ SET_PRICE = "has no price: set price_in and price_out (dollars per million token
 @pytest.mark.parametrize(
     ("keys", "budget", "line"),
     [
-        (NO_PRICE, "", f"warn {SET_PRICE}, or price_unknown = true; what it costs is not counted"),
-        ({**NO_PRICE, "price_unknown": True}, "",
+        (NO_PRICE, None, f"warn {SET_PRICE}, or price_unknown = true; what it costs is not counted"),
+        ({**NO_PRICE, "price_unknown": True}, None,
          "ok has no price, on purpose (price_unknown): what it costs is not counted"),
-        ({"price_out": None}, "budget_usd = 5", f"fail {SET_PRICE}, or remove budget_usd, which cannot be kept so"),
-        ({"price_in": 0, "price_out": 0}, "", "ok $0 in and $0 out per million tokens"),
+        ({"price_out": None}, 5, f"fail {SET_PRICE}, or remove budget_usd, which cannot be kept so"),
+        ({"price_in": 0, "price_out": 0}, None, "ok $0 in and $0 out per million tokens"),
     ],
 )  # fmt: skip
 def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, keys, budget, line):
@@ -110,14 +105,8 @@ def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, k
 
 def test_judges_are_checked_like_models(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
-    judges = (
-        model(name, family="f")
-        .replace("models", "judges")
-        .replace("'x'", repr(name))
-        .replace('"x"', repr(name))
-        for name in ("grader", "second")
-    )
-    found = look(study_of(tmp_path, model("small") + "".join(judges)))
+    judges = [model(name, family="f", model=name) for name in ("grader", "second")]
+    found = look(study_of(tmp_path, model("small"), judges=judges))
     assert [each.subject for each in found if each.state == "fail"] == ["small", "grader", "second"]
 
 
@@ -135,7 +124,7 @@ def test_a_check_that_breaks_hides_no_other_and_shows_no_key(tmp_path, asked, ra
         return CHAT
 
     asked(probe)
-    found = look(study_of(tmp_path, model("small") + model("other")))
+    found = look(study_of(tmp_path, model("small"), model("other")))
     assert said_of(found, "small")[-1] == line
     assert [each.state for each in found if each.subject == "other"] == ["ok"] * 3
     assert KEY[3:12] not in "".join(each.line for each in found)
@@ -178,22 +167,19 @@ def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
 
 
 def test_a_data_set_that_is_not_here_is_a_warning_with_how_to_fetch_it(tmp_path):
-    study = study_of(tmp_path, model("small"), bench="medley")
-    path = study.path
-    path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
-    found = look(load_study(path))
+    found = look(study_of(tmp_path, model("small"), bench="medley", dataset="published"))
     line, *_ = said_of(found, "medley")
     assert line.startswith("warn data set ") and "--fetch" in line and "--from DIR" in line
     assert exit_code(found) == 0
 
 
 def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path):
-    found = look(study_of(tmp_path, model("small"), budget="budget_usd = 0"))
+    found = look(study_of(tmp_path, model("small"), budget=0))
     assert said_of(found, "budget") == ["fail $0.0000, of which $0.0000 are spent: raise budget_usd"]
     assert exit_code(found) == 5
-    found = look(study_of(tmp_path, model("small"), budget=""))
+    found = look(study_of(tmp_path, model("small"), budget=None))
     assert said_of(found, "budget") == ["warn no budget_usd is set: nothing would stop the spending"]
-    found = look(study_of(tmp_path, '[[models]]\nname = "s"\nprovider = "simulated"\n', budget=""))
+    found = look(study_of(tmp_path, {"name": "s", "provider": "simulated"}, budget=None))
     assert said_of(found, "budget") == ["ok no model of the study costs money"]
     assert said_of(found, "s") == ["ok costs nothing"]
 
@@ -216,7 +202,7 @@ def test_hardly_any_space_is_a_failure(tmp_path, monkeypatch):
 
 
 def test_a_folder_without_a_model_is_one_line(tmp_path):
-    row = '[[models]]\nname = "mine"\nprovider = "transformers"\nmodel = "nowhere"\n'
+    row = {"name": "mine", "provider": "transformers", "model": "nowhere"}
     found = look(study_of(tmp_path, row))
     assert said_of(found, "mine") == [f"fail {tmp_path}/nowhere: no model here (config.json is missing)"]
     assert exit_code(found) == 6
@@ -234,31 +220,29 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
 
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
-SIMULATED = '[[models]]\nname = "m"\nprovider = "simulated"\n'
-#: What is in the table of a benchmark → the words and the exit code of the one line about it.
 UNREADABLE = "nothere.toml cannot be read", 2
-BROKEN = {
-    ("metamedqa", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
-    ("metamedqa", 'dataset = "sample"\nconditions = ["basline"]'): ('did you mean "baseline"?', 2),
-    ("metamedqa", 'dataset = "custom"\nfolder = "nothere"'): ("nothere: no such folder", 3),
-    ("questions", 'items = ["x.jsonl"]'): ("x.jsonl: cannot be read", 3),
-    ("questions", "items = []"): ("names no questions", 3),
-    ("metacogbench", 'limit = 1\nwording = "nothere.toml"'): UNREADABLE,
-    ("selfknowledge", 'wording = "nothere.toml"'): UNREADABLE,  # its data are not here
-    ("signaldetection", 'dataset = "sample"\nwording = "nothere.toml"'): UNREADABLE,
-}
+#: What is in the table of a benchmark, with the words and the exit code of the one line about it.
+BROKEN = [
+    ("metamedqa", {"dataset": "sample", "wording": "nothere.toml"}, *UNREADABLE),
+    ("metamedqa", {"dataset": "sample", "conditions": ["basline"]}, 'did you mean "baseline"?', 2),
+    ("metamedqa", {"dataset": "custom", "folder": "nothere"}, "nothere: no such folder", 3),
+    ("questions", {"items": ["x.jsonl"]}, "x.jsonl: cannot be read", 3),
+    ("questions", {"items": []}, "names no questions", 3),
+    ("metacogbench", {"limit": 1, "wording": "nothere.toml"}, *UNREADABLE),
+    ("selfknowledge", {"wording": "nothere.toml"}, *UNREADABLE),  # its data are not here
+    ("signaldetection", {"dataset": "sample", "wording": "nothere.toml"}, *UNREADABLE),
+]
 
 
-def tables(folder: Path, text: str) -> Study:
-    path = folder / "study.toml"
-    path.write_text(f'[study]\nname = "t"\nhome = "home"\n{SIMULATED}{text}')
-    return load_study(path)
+def asking(folder: Path, **benchmarks: Any) -> Study:
+    return load_study(write_study(folder, {"name": "m", "provider": "simulated"}, benchmarks=benchmarks))
 
 
-@pytest.mark.parametrize(("benchmark", "keys"), BROKEN)
-def test_what_would_end_a_run_before_its_first_call_is_one_failing_line(tmp_path, benchmark, keys):
-    said, code = BROKEN[benchmark, keys]
-    study = tables(tmp_path, f"[benchmarks.{benchmark}]\n{keys}\n")
+@pytest.mark.parametrize(("benchmark", "keys", "said", "code"), BROKEN)
+def test_what_would_end_a_run_before_its_first_call_is_one_failing_line(
+    tmp_path, benchmark, keys, said, code
+):
+    study = asking(tmp_path, **{benchmark: keys})
     found = look(study)
     [failed] = [each for each in found if each.state == "fail"]
     assert failed.subject == benchmark and said in failed.text and "\n" not in failed.text
@@ -269,9 +253,8 @@ def test_what_would_end_a_run_before_its_first_call_is_one_failing_line(tmp_path
 
 
 def test_a_broken_benchmark_hides_no_other(tmp_path):
-    broken = "".join(f"[benchmarks.{name}]\n{keys}\n" for name, keys in [*BROKEN][:1] + [*BROKEN][3:4])
-    sound = '[benchmarks.signaldetection]\ndataset = "sample"\n'
-    found = look(tables(tmp_path, broken + sound))
+    broken = {name: keys for name, keys, *_ in (BROKEN[0], BROKEN[3])}
+    found = look(asking(tmp_path, **broken, signaldetection={"dataset": "sample"}))
     assert [each.subject for each in found if each.state == "fail"] == ["metamedqa", "questions"]
     assert any(each.subject == "signaldetection" for each in found)
 
@@ -281,5 +264,5 @@ def test_a_fault_of_the_benchmark_itself_is_a_line_too(tmp_path, monkeypatch):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(plan, "left_to_ask", broken)
-    found = look(tables(tmp_path, '[benchmarks.signaldetection]\ndataset = "sample"\n'))
+    found = look(asking(tmp_path, signaldetection={"dataset": "sample"}))
     assert [each.text for each in found if each.state == "fail"] == ["ZeroDivisionError: division by zero"]

@@ -10,13 +10,12 @@ import pytest
 from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.asking.scripted import two_steps
+from tests.asking.test_batches import World, respond
 from tests.partitions import only_folder
 from tests.simulated_server import ServerThread
-from tests.studies import write_study
 
 pytestmark = pytest.mark.slow
 
@@ -29,17 +28,8 @@ KILLS = {"openai": 8, "anthropic": 6, "gemini": 6}
 MORE_KILLS = {"openai": 24, "anthropic": 18, "gemini": 18}  # by `make proofs`
 
 
-def respond(model: str, request: ChatRequest) -> str:
-    return f"re: {request.messages[-1].content}"
-
-
-def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
-    fields = {
-        "name": "m", "provider": provider, "model": "m", "base_url": url + ("/v1" if provider == "openai" else ""),
-        "api_key_env": "CANARY_KEY", "price_in": 1.0, "price_out": 2.0, "thinking_tokens": 0, "top_logprobs": 0,
-        "stream": False, "batch_factor": 0.5, "lane": lane,
-    }  # fmt: skip
-    return write_study(folder, fields, budget_usd=CAP)
+def written_study(folder: Path, server: ServerThread, provider: str, lane: str) -> Path:
+    return World(server, folder, provider).study(budget_usd=CAP, price_in=1.0, price_out=2.0, lane=lane)
 
 
 def table(study: Path) -> list[tuple[Any, ...]]:
@@ -86,13 +76,13 @@ def test_batches_killed_again_and_again_end_as_an_online_run_that_never_was(
     while kills < least:
         with ServerThread(respond) as server:  # a server of its own: the same questions are asked again
             folder = tmp_path / f"killed-{kills}"
-            study = written_study(folder, server.url, provider, "batch")
+            study = written_study(folder, server, provider, "batch")
             server.provider.batches.use(delay_s=0.1, script=["reply_lost", None, "upload_lost", None])
             kills += killed_until_complete(victim, study, chance)
             taken = server.provider.batches.taken.values()
             submitted = Counter(answer for batch in taken for answer in batch.ids)
             assert submitted and set(submitted.values()) == {1}, "a request was submitted twice"
-            undisturbed = written_study(tmp_path / f"undisturbed-{kills}", server.url, provider, "online")
+            undisturbed = written_study(tmp_path / f"undisturbed-{kills}", server, provider, "online")
             partition = Partition(load_study(undisturbed), "metamedqa", load_study(undisturbed).models[0], 1)
             todo = [two_steps(f"q{number}") for number in range(ITEMS)]
             assert query_partition(partition, todo, ("text",), fingerprint="f").complete

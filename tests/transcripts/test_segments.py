@@ -28,12 +28,6 @@ def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(folder)
     assert list(read_records(folder)) == []
 
 
-def test_segments_are_read_by_number_not_by_name(folder, make):
-    for number in (1_000_000, 2, 10, 1):
-        _write(folder, number, encode_line(make(number)))
-    assert [r.item_id for r in read_records(folder)] == [make(n).item_id for n in (1, 2, 10, 1_000_000)]
-
-
 @pytest.mark.parametrize("text", ["naïve 😀 \ud83d \x00 end", "\ud83d\ude00 as two halves"])
 def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(folder, make, text):
     first, last = encode_line(make(1)), encode_line(make(2, text=text))
