@@ -84,7 +84,7 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(taken, study
     rows = "item_id,choice,confidence\nsample-0001,A,5\nno-such-item,B,4\nsample-0002,2,3\n"
     result = taken(answers(study, rows))
     assert result.code == 8
-    assert "row 3: not kept: unknown item: item_id 'no-such-item'" in result.err
+    assert "row 3: not kept: item_id 'no-such-item' is none of the 121 items" in result.err
     assert "2 answers kept" in result.out
     kept = kept_records(partition_of(study, "theirs").folder)
     assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
