@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,23 +22,7 @@ from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask as answer
 from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
-
-STUDY = """
-[study]
-name = "t"
-home = "home"
-[[models]]
-name = "m"
-provider = "openai"
-model = "x"
-base_url = "{url}"
-max_tokens = 64
-timeout_s = {timeout}
-{more}
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 8
-"""
+from tests.studies import metamedqa, write_study
 
 
 @contextmanager
@@ -54,17 +39,10 @@ def server(plan: FaultPlan, thought: str | None = None) -> Iterator[ServerThread
 
 
 def ask(
-    folder: Path,
-    running: ServerThread,
-    more: str = "",
-    *,
-    timeout: float = 20,
-    first: int | None = None,
-    backwards: bool = False,
+    folder: Path, running: ServerThread, *, first: int | None = None, backwards: bool = False, **more: Any
 ) -> tuple[Partition, SessionResult]:
-    folder.mkdir(exist_ok=True)
-    path = folder / "study.toml"
-    path.write_text(STUDY.format(url=f"{running.url}/v1", timeout=timeout, more=more), encoding="utf-8")
+    row = {"name": "m", "provider": "openai", "model": "x", "base_url": f"{running.url}/v1", "max_tokens": 64}
+    path = write_study(folder, {**row, "timeout_s": 20, **more}, benchmarks=metamedqa(limit=8))
     study = load_study(path)
     study.prepare()
     benchmark = MetaMedQA.of(study)
@@ -84,7 +62,7 @@ def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and
     frames = []
     with server(FaultPlan()) as running:
         for mode in ("json_schema", "choice", "json_schema", "text", "choice"):
-            partition, outcome = ask(tmp_path, running, f'answer_mode = "{mode}"')
+            partition, outcome = ask(tmp_path, running, answer_mode=mode)
             assert outcome.complete
             frames.append(files.read(MetaMedQA.of(partition.study), partition))
             assert frames[-1]["mode"].unique().to_list() == [mode]
@@ -94,9 +72,9 @@ def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and
 
 def test_an_item_is_scored_in_the_mode_it_was_answered_in_where_the_provider_refuses_that_today(tmp_path):
     with server(FaultPlan()) as running:
-        partition, _ = ask(tmp_path, running, "max_concurrency = 2", first=4)
+        partition, _ = ask(tmp_path, running, max_concurrency=2, first=4)
         running.provider.use(FaultPlan(always=("reject_response_format",)))
-        partition, outcome = ask(tmp_path, running, "max_concurrency = 2", backwards=True)
+        partition, outcome = ask(tmp_path, running, max_concurrency=2, backwards=True)
         assert outcome.complete and outcome.profile.mode == "choice"
         assert running.stats["answered"] == 4 + 2 * 4
         frame = files.read(MetaMedQA.of(partition.study), partition)
@@ -111,7 +89,7 @@ def test_what_a_model_thinks_is_kept_and_reaches_no_prompt_no_reader_and_no_scor
     frames = []
     for name, thought in (("silent", None), ("thinking", "<b>tHoUgHt</b> Answer: Z, confidence 0.123")):
         with server(FaultPlan(), thought) as running:
-            partition, outcome = ask(tmp_path / name, running, 'answer_mode = "choice"')
+            partition, outcome = ask(tmp_path / name, running, answer_mode="choice")
         assert outcome.complete
         rows = read_partition(partition.folder, ["request_json", "text", "reasoning_text"]).to_pydict()
         assert rows.pop("reasoning_text") == [thought] * 16
@@ -131,37 +109,9 @@ def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said
     assert "another-model-2 (1)" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("changed", "asked_again"),
-    [("base_url = '{upper}'", False), ("temperature = 0.5", True), ("base_url = '{other}'", True)],
-)
-def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_not(
-    tmp_path, changed, asked_again
-):
-    with server(FaultPlan()) as running:
-        base = running.url + "/v1"
-        upper, other = base.replace("http", "HTTP"), base.replace("127.0.0.1", "localhost")
-        partition, _ = ask(tmp_path, running)
-        before = running.stats["received"]
-        path = tmp_path / "study.toml"
-        key = changed.split(" =")[0]
-        kept = [line for line in path.read_text().splitlines() if not line.startswith(f"{key} =")]
-        kept.insert(kept.index("[[models]]") + 1, changed.format(upper=upper, other=other))
-        path.write_text("\n".join(kept))
-        study = load_study(path)
-        partition = Partition(study, MetaMedQA.name, study.models[0], 1)
-        assert answer(MetaMedQA.of(study), partition).complete
-        more = running.stats["received"] - before
-    rows = read_partition(partition.folder, ["superseded"]).to_pydict()["superseded"]
-    if asked_again:
-        assert more >= 8 and rows.count(False) == rows.count(True) == 8
-    else:
-        assert (more, rows.count(True), len(rows)) == (0, 0, 8)
-
-
 def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path):
     with server(FaultPlan()) as running:
-        partition, _ = ask(tmp_path, running, "temperature = 1.0")
+        partition, _ = ask(tmp_path, running, temperature=1.0)
         twice = partition.study.study.model_copy(update={"runs": 2})
         study = partition.study.model_copy(update={"study": twice})
         second = Partition(study, MetaMedQA.name, partition.spec, 2)

@@ -117,17 +117,6 @@ def test_costs_and_identities_are_the_judges(partition, court):
     assert not identities["judge-a"] & identities["judge-b"]
 
 
-def test_a_second_session_asks_nobody(partition, court):
-    query(partition, panel("abc", CASES))
-    court.asked.clear()
-    outcome = query(partition, panel("abc", CASES))
-    assert outcome.complete
-    assert not court.asked
-    assert outcome.tally.reused == 6
-    assert len(rows(partition)) == 6
-    assert partition.manifest()["fingerprint"] == "print"
-
-
 def picky(request: ChatRequest) -> Completion:
     if request.sampling.temperature is None:
         return verdict("judge-b")(request)

@@ -134,25 +134,6 @@ def test_one_odd_first_item_does_not_stop_the_others(folder):
     assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 8, 1)
 
 
-class Purse(Scripted):
-    """A model whose budget is spent after some calls."""
-
-    def __init__(self, allowed: int) -> None:
-        super().__init__()
-        self.allowed = allowed
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        if len(self.calls) >= self.allowed:
-            raise BudgetError("budget $1.00: all spent")
-        return await super().complete(request)
-
-
-def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
-    outcome = query(folder, Purse(5), [one_step(str(i)) for i in range(40)])
-    assert outcome.stopped == "budget $1.00: all spent"
-    assert read_partition(folder).num_rows == outcome.answered == 5
-
-
 @pytest.mark.parametrize("known", [Profile("text"), None])
 def test_a_stop_counts_every_answer_that_is_kept_and_asks_nothing(folder, known):
     tasks = [two_steps(str(i)) for i in range(40)]

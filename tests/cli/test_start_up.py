@@ -45,15 +45,6 @@ def test_commands_options_and_choices_are_completed(typed, found):
     assert [line.partition(",")[2] for line in told.splitlines()] == found
 
 
-@every("name", sorted(COMMANDS))
-def test_every_listed_command_is_there_under_its_name(name):
-    context = click.Context(cli)
-    command = cli.get_command(context, name)
-    assert isinstance(command, click.Command)
-    assert command.name == name
-    assert command.help
-
-
 @pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
 def test_matrices_take_one_thread_unless_more_are_asked_for(monkeypatch, given, found):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
