@@ -112,21 +112,6 @@ def test_a_new_model_has_a_partition_at_the_next_tick_and_a_retired_one_leaves(d
     assert daemon.follow() == [BOARDS], "new questions make boards stale, and nobody is asked them"
 
 
-def test_a_partition_that_failed_stands_on_the_board_with_its_reason_and_waits_for_a_person(
-    daemon, simulated, http
-):
-    daemon.bench.write(simulated("first"), http("second", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
-    assert daemon.run(QUESTIONS)
-    assert daemon.run(ANSWERS, "first|1") and not daemon.run(ANSWERS, "second|1")
-    assert daemon.follow() == [NUMBERS, BOARDS]
-    states = {
-        model: (state, str(why))
-        for model, state, why in daemon.bench.sql("select model, state, message from progress")
-    }
-    assert states["first"][0] == "complete" and states["second"][0] == "failed"
-    assert "METACOG_TEST_NO_SUCH_KEY" in states["second"][1]
-
-
 def test_what_was_answered_before_a_step_failed_is_scored_and_the_board_says_why(daemon, http, provider):
     daemon.bench.write(http("first"))
     assert daemon.bench.launch() == 0
