@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
+import shutil
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking import plan
+from metacog_pipeline.asking import construction, plan, tasks
 from metacog_pipeline.asking.dry_run import DryRun
 from metacog_pipeline.asking.plan import Plan, PlanRow, plan_study
 from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, NOTHING_KNOWN, Capabilities
@@ -19,6 +21,8 @@ from metacog_pipeline.llm.ledger import NANO, Record, boot_id
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import Study, load_study
+from tests.asking_in_process import ask
+from tests.studies import metamedqa, write_study
 from tests.tables import every
 
 PRICES = "price_in = 1.0\nprice_out = 2.0\nprice_cache_write = 1.0\n"
@@ -169,3 +173,29 @@ def test_what_a_batch_holds_is_not_left(tmp_path):
     assert "$0.0000 spent so far" in line
     assert "$9.9990 set aside for what is under way, $0.0010 left" in line
     assert starting(found, "The budget could stop it before everything is asked")
+
+
+def asked(folder: Path, *names: str, runs: int | None = None, which: slice = slice(None)) -> Study:
+    """Return a study of simulated models whose partitions, or ``which`` of them, are answered."""
+    models = ({"name": name, "provider": "simulated", "observer": {"seed": len(name)}} for name in names)
+    study = load_study(write_study(folder, *models, benchmarks=metamedqa(limit=5), runs=runs))
+    study.prepare()
+    benchmark = bound(study, "metamedqa")
+    construction.build(benchmark)
+    for partition in tasks.partitions(benchmark)[which]:
+        ask(benchmark, partition)
+    return study
+
+
+def test_nothing_is_asked_again_where_transcripts_of_several_machines_are_copied_into_one_home(tmp_path):
+    together = asked(tmp_path / "together", "one", "three", which=slice(0))
+    for name in ("one", "three"):
+        kept = asked(tmp_path / name, name).home.transcripts
+        shutil.copytree(kept, together.home.transcripts, dirs_exist_ok=True)
+    rows = plan_study(together).rows
+    assert [(row.model, row.answered, row.to_ask) for row in rows] == [("one", 5, 0), ("three", 5, 0)]
+
+
+def test_a_run_that_is_answered_and_one_that_is_not_are_planned_each_as_it_stands(tmp_path):
+    (row,) = plan_study(asked(tmp_path / "runs", "one", runs=3, which=slice(1, 2))).rows
+    assert (row.runs, row.calls, row.answered, row.to_ask) == (3, 15, 5, 10)
