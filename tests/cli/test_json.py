@@ -86,9 +86,8 @@ def test_every_command_takes_it_and_is_run_here_or_named():
 
 
 @pytest.mark.parametrize(("typed", "parts"), TYPED, ids=[typed[:60] for typed, _ in TYPED])
-def test_it_is_one_value_and_nothing_else(metacog, made, tmp_path, monkeypatch, typed, parts):
-    folder = shutil.copytree(made, tmp_path / "own")
-    monkeypatch.chdir(folder)
+def test_it_is_one_value_and_nothing_else(metacog, made, monkeypatch, typed, parts):
+    monkeypatch.chdir(made)
     extra = [] if "--format" in typed else ["--json"]
     result = metacog(*(word.replace("+", " ") for word in typed.split()), *extra)
     assert result.code in (0, 1, 8), result.err
