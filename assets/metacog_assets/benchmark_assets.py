@@ -79,7 +79,7 @@ def _asset(
 # --- items ------------------------------------------------------------------------------------------------------------
 def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
     owner = benchmark.name
-    says = "; ".join(f"{name}: {check.says.rstrip('.')}" for name, check in step.checks.items())
+    says = "; ".join(f"{name}: {held.rstrip('.')}" for name, held in step.checks.items())
 
     @_asset(
         benchmark,

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 __all__ = [
-    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Column",
+    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Checked", "Column",
     "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate",
     "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
     "Respondent", "Response", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
@@ -78,14 +78,6 @@ class Checked:
 
     passed: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What must hold of a step's result. A blocking check that fails keeps later steps from running."""
-
-    says: str
-    blocking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +109,8 @@ class Step:
     make: Callable[[Any, Inputs], Made]  # make(benchmark, inputs): pure, but for reading sources at home
     needs: tuple[str, ...] = ()  # names of earlier steps
     writes: type[BaseModel] | None = None  # the row class of its Parquet file
-    checks: Mapping[str, Check] = field(default_factory=dict)
+    # by name what should hold of the result. What must hold ``make`` raises itself: nothing is kept then
+    checks: Mapping[str, str] = field(default_factory=dict)
     inputs: Callable[[Any], Any] | None = None  # digest of sources and shipped files that it reads
     version: str = "1"  # raised when the same inputs would give another result
 

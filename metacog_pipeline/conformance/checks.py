@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
@@ -196,14 +197,9 @@ def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> Iter
         yield ": a test has no family; let Contrast.within name columns of its rows"
 
 
-RULES = (
-    what_readers_see_is_described,
-    every_setting_says_which_stage_it_makes_stale,
-    items_are_the_same_at_another_place_or_in_another_process,
-    items_are_asked_as_declared,
-    nothing_is_made_or_asked_twice,
-    any_calls_can_be_read,
-    measures_tests_and_tables_give_numbers_or_a_status,
-    measures_rest_on_what_they_declare,
-    every_test_belongs_to_a_question_with_one_primary_test,
+# Whatever is written here as a rule is one: a list of names could leave one out.
+RULES: tuple[Callable[[Tried], Iterator[str]], ...] = tuple(
+    each
+    for name, each in [*vars().items()]
+    if inspect.isgeneratorfunction(each) and each.__module__ == __name__ and name[0] != "_"
 )

@@ -6,8 +6,9 @@ No test of a formula sees these faults. Each rule yields a `Red` per instrument 
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -227,11 +228,9 @@ def _kinds_of_reply(calls: pl.DataFrame) -> list[str]:
     return [*kinds.values()][:FIXED_REPLIES]
 
 
-RULES = (
-    no_policy_passes_that_does_not_read_the_question,
-    known_observers_are_in_order,
-    words_of_a_board_agree,
-    the_same_content_gets_the_same_score,
-    who_lacks_an_answer_has_a_row_that_says_so,
-    no_fixed_reply_lifts_a_rate,
+# Whatever is written here as a rule is one: a list of names could leave one out.
+RULES: tuple[Callable[[Tried], Iterator[Red]], ...] = tuple(
+    each
+    for name, each in [*vars().items()]
+    if inspect.isgeneratorfunction(each) and each.__module__ == __name__ and name[0] != "_"
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from metacog_pipeline.benchmark import source_files
-from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
+from metacog_pipeline.benchmark.contract import Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmark.source_files import PinnedFile
@@ -362,6 +362,6 @@ STEPS = (
     Step(
         "items", "The questions, in every language they have, the same for every model, run and condition.", make_items,
         needs=("sources",), writes=Item, inputs=input_digests,
-        checks={"mostly_answerable": Check("Nine in ten questions have an answer; the others count as wrong.")},
+        checks={"mostly_answerable": "Nine in ten questions have an answer; the others count as wrong."},
     ),
 )  # fmt: skip

@@ -27,7 +27,7 @@ from typing import Any, Literal, cast
 import polars as pl
 
 from metacog_pipeline.benchmark import contract, source_files
-from metacog_pipeline.benchmark.contract import Benchmark, Check, Checked, Inputs, Made, Step
+from metacog_pipeline.benchmark.contract import Benchmark, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.signaldetection.settings import Task
@@ -233,7 +233,7 @@ STEPS = (
     Step(
         "items", "The trials of the tasks: a text and one of two labels, the same for every model, run and condition.",
         make_items, needs=("sources",), writes=Item, inputs=input_digests,
-        checks={"both_labels": Check("Each task has trials of both labels; without, nothing can be discriminated.")},
+        checks={"both_labels": "Each task has trials of both labels; without, nothing can be discriminated."},
     ),
 )  # fmt: skip
 
