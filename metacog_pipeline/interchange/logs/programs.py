@@ -40,9 +40,8 @@ def promptfoo(path: Path, rows: Iterator[Mapping[str, Any]]) -> Iterator[Sample]
     """Yield the results of ``promptfoo eval -o``."""
     counted, every = Counter[tuple[str, str]](), list(rows)
     # prompts of one model that are compared ask different things of the same variables
-    prompts = Counter(
-        model for model, _ in {(repr(row.get("provider")), row.get("promptIdx")) for row in every}
-    )
+    pairs = {(repr(row.get("provider")), repr(row.get("promptIdx"))) for row in every}
+    prompts = Counter(model for model, _ in pairs)
     compared = any(n > 1 for n in prompts.values())
     for row in every:
         provider, raw = row.get("provider"), at(row, "prompt", "raw")
