@@ -85,7 +85,7 @@ def _one(
     pairs, condition = given["pairs"], given["condition"]
     counts = {}
     if options.people is None:
-        found = importing.take(file, study_file, pairs, condition, options)
+        found = importing.import_file(file, study_file, pairs, condition, options)
     else:
         from metacog_pipeline.scoring import human_respondents
 

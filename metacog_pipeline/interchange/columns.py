@@ -52,7 +52,7 @@ def missing(value: object) -> bool:
 
 
 def truth(text: str) -> bool | None:
-    """Return what a word for true or false says, in any of the languages of the table; None for any other text."""
+    """Return what a word for true or false says, in any language of `TRUTHS`; None for any other text."""
     return TRUTHS.get(unicodedata.normalize("NFC", text.strip().casefold()))
 
 

@@ -52,9 +52,9 @@ class Imported:
 class ImportOptions:
     """How a file is to be understood."""
 
-    trust: tuple[str, ...] = ()  # fields or columns whose disagreement with the items is taken
+    trust: tuple[str, ...] = ()  # of `columns.TRUSTED`: what is taken though it disagrees with the study
     scale: Scale | None = None  # of confidence; None for the benchmark's own
-    words: Mapping[str, str] = field(default_factory=dict)  # of cells, in small letters, with their values
+    words: Mapping[str, str] = field(default_factory=dict)  # words of cells, in lower case, with their values
     show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
     model: str | None = None  # names the only model
     run: int | None = None  # what the first run of the file becomes

@@ -37,7 +37,7 @@ _USAGE = [each.name for each in fields(Usage)]
 
 
 # --- what a file is about ---------------------------------------------------------------------------------------------
-def take(
+def import_file(
     file: Path, study_path: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
     """Import a log or a table, into a study that is made where there is none; ``pairs`` are texts FIELD=COLUMN."""
@@ -94,7 +94,7 @@ def import_items(
         samples, summary = answers.of_log(file, rules, [*logged], options)
     found, names = read_items(file, rules, samples, summary, study, options)
     _refuse_others(file, study, into.name, found.records, options.trust)
-    made = study_files.fitted(study.path, study, names, max(each.run for each in found.records))
+    made = study_files.extend(study.path, study, names, max(each.run for each in found.records))
     options.report(summary)
     return replace(found, study=made, known=_keep(made, into.name, found.records))
 
@@ -155,7 +155,7 @@ def import_questions(
     records = _records(name, matched.items, condition, QuestionRows.all_steps, samples, names)
     if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
         _refuse_others(path, study, name, records, options.trust)
-    made = study_files.fitted(study_path, study, names, max(each.run for each in usable), (name, condition))
+    made = study_files.extend(study_path, study, names, max(each.run for each in usable), (name, condition))
     made.prepare()
     if matched.new:
         matched.keep(made.home.imported)

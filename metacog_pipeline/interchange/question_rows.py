@@ -195,7 +195,7 @@ def flat(text: str) -> str:
 
 
 def content_digest(question: str, options: Sequence[str]) -> str:
-    """Return a digest of a question, without case, spaces and quotes."""
+    """Return a digest of a question and its options, without case, accents and punctuation."""
     return sha256_hex(canonical_json([flat(question), [*map(flat, options)]]))[:16]
 
 

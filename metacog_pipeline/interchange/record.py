@@ -44,9 +44,9 @@ class Sample:
     question: Mapping[str, Any] | None = None  # its columns; None where the file does not hold it
     run: int = 1  # which repeat
     right: bool | None = None  # the log's verdict
-    settings: Mapping[str, Any] = field(default_factory=dict)  # temperature, seed
+    settings: Mapping[str, Any] = field(default_factory=dict)  # how a table was read: its file, its scale
     why: str | None = None  # it is not kept
-    same: bool = False  # because another row has the same answer
+    same: bool = False  # with ``why``: another row has the same answer, so nothing is lost
     unscored: str | None = None  # why it is kept and not scored
     known: bool = False  # the item must be one of the study's, since the file does not say it whole
     key: Any = None  # that such an item must have

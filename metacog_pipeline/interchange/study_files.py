@@ -33,10 +33,10 @@ def slug(text: str) -> str:
     return _SLUG.sub("-", text.casefold()).strip("-._")[:64] or "model"
 
 
-def fitted(
+def extend(
     path: Path, study: Study | None, models: Mapping[str, str], runs: int, asked: tuple[str, str] | None = None
 ) -> Study:  # fmt: skip
-    """Return the study with a replayed row for each of ``models`` (name in the log → name here) and ``runs`` runs.
+    """Write a replayed row for each of ``models`` (name in the log → name here) and ``runs`` runs; return the study.
 
     ``asked`` is a benchmark of questions and the condition it must have. The file is left as it was where that fails.
     """

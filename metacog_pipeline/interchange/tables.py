@@ -38,7 +38,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     **{field: USUAL_NAMES[field] for field in ("correct", "model", "run")},
     "dataset": ("dataset", "task"),
 }  # fmt: skip
-# Sodium, and what is right now and then; NA, null and a dash are no key.
+# Words for nothing that can be right, Na as sodium; NA, null and a dash are no key.
 _WORDS = ("Na", "None", "none", "Nil", "nil")
 
 

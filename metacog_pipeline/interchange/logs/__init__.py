@@ -1,1 +1,1 @@
-"""Logs of other programs, and tables that bring their questions, as answers of replayed models."""
+"""Logs of other programs, read as samples."""
