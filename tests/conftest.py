@@ -183,7 +183,7 @@ def asked_in_process(table):
 #: worker when the others have nothing to do. Files not named here follow in alphabetical order.
 LONGEST = """
 test_readme.py conformance/test_benchmarks.py stats/bayes/test_single.py stats/test_bayes_group.py
-golden/test_sdt_group.py cli/test_bad_input.py test_old_homes.py golden/test_sdt_bayes.py
+cli/test_bad_input.py test_old_homes.py golden/test_sdt_bayes.py
 cli/test_show.py cli/test_medley_plan.py cli/test_batches.py cli/test_commands.py
 stats/test_power.py crash/test_crash.py
 crash/test_batch_crash.py browser/test_ui.py stats/metad/test_fit.py

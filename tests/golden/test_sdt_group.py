@@ -18,7 +18,9 @@ from tests.golden.agreed import rows, vector
 
 NAMES = {"mu_logMratio": "mu_log_m", "sigma_logMratio": "sigma_log_m"}
 
-pytestmark = pytest.mark.slow
+pytestmark = (
+    pytest.mark.proof
+)  # `stats/test_bayes_group` holds the density, `stats/bayes/test_sampler` the draws
 
 
 def vectors(table, column):
@@ -33,12 +35,11 @@ def own_name(quantity, subjects):
     return f"m_ratio[{subjects.index(subject[1]) + 1}]"
 
 
-@pytest.fixture(scope="module", params=[500, pytest.param(2000, marks=pytest.mark.proof)])
-def compared(request):
-    """Compare at so many draws a chain; the 50 ends of the module's head are those of 2,000, which `make proofs` draws."""
+@pytest.fixture(scope="module")
+def compared():
     table, expected = rows("sdt/group_counts.csv"), rows("sdt/expected_group_bayes.csv")
     group = counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
-    posterior = bayes_metad_group(group, seed=20, draws=request.param, rounds=2)
+    posterior = bayes_metad_group(group, seed=20, draws=2000, rounds=2)
     assert posterior.converged, posterior.reason
     found, subjects = posterior.summary(), [row["subject"] for row in table]
     return [(row, found[own_name(row["quantity"], subjects)]) for row in expected]

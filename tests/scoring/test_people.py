@@ -89,7 +89,6 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
     for change in (
         lambda: kept(into, trials(tmp_path / "p.csv", 5)),
         lambda: kept(into, trials(tmp_path / "p.csv", 3)),
-        lambda: kept(into, trials(tmp_path / "p.csv", 1)),
         lambda: people.path_of(study.home, "questions").unlink(),
     ):
         assert not leaderboard_stale(study)

@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, RISKS, criteria
 from metacog_pipeline.scoring import comparisons
-from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, score, table
+from tests.signaldetection.scored import bound, compare, fewer, groups, responses, score, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
 
@@ -163,18 +163,18 @@ def test_up_to_twelve_items_have_the_p_of_all_exchanges():
     assert row["n"] == 10 and row["p"] * 2**10 == int(row["p"] * 2**10)
 
 
-def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
+def test_a_model_without_meta_d_empties_its_own_rows_only():
     # Ten trials, hits as frequent as false alarms: d′ is 0 and meta-d′ undefined, yet most resamples have one.
     def ten(said: list[int], confidence: list[int], name: str) -> pl.DataFrame:
         return responses([0, 1] * 5, said, confidence, model=name, source="simulated")
 
     undefined = ten([0, 0, 1, 1, 0, 0, 1, 1, 0, 0], [1, 2, 3, 4, 5, 1, 2, 3, 4, 5], "undefined")
     usual = ten([0, 1, 0, 1, 1, 1, 0, 0, 0, 1], [5, 4, 3, 2, 1, 1, 2, 3, 4, 5], "usual")
-    found = compare(pl.concat([undefined, usual]), seed=0, home=folder, n_boot=200)
+    found = between_models(pl.concat([undefined, usual]), 200)
     of = {row["measure"]: row for row in rows(found, "models_paired")}
     assert of.keys() == {"d", "c", "meta_d", "m_ratio"}
     for measure in ("meta_d", "m_ratio"):
         assert "d' is 0" in of[measure]["status"] and of[measure]["p"] is of[measure]["value"] is None
     assert all(of[name]["status"] == "ok" and of[name]["p"] is not None for name in ("d", "c"))
-    resampled = pool(undefined, seed=0, home=folder, n_boot=200).filter(measure="meta_d")
+    resampled = score(undefined, n_boot=200).filter(measure="meta_d")
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()

@@ -1,7 +1,6 @@
 """Simulated respondents: reproducible, obedient to constraints, and with the parameters they were given."""
 
 import polars as pl
-import pytest
 
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.counts import Counts, counts_from_trials
@@ -17,8 +16,8 @@ def counted(rows: pl.DataFrame, ratings: int = 5) -> Counts:
     )
 
 
-@pytest.mark.parametrize(("d", "m_ratio", "criterion"), [(2.5, 0.5, -0.4), (1.2, 0.0, 0.2)])
-def test_parameters_are_recovered_through_text(d, m_ratio, criterion, many_items, answered):
+def test_parameters_are_recovered_through_text(many_items, answered):
+    d, m_ratio, criterion = 2.5, 0.5, -0.4
     observer = ObserverSpec(d=d, m_ratio=m_ratio, criterion=criterion, criteria=(0.4, 0.8, 1.2, 1.7), seed=5)
     rows = answered(many_items, observer)
     assert set(rows["status"]) == {"ok"}

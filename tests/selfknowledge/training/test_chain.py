@@ -38,8 +38,9 @@ def own(write, make_model, tmp_path):
 
 @pytest.fixture
 def tiny_world(monkeypatch):
-    """Train the small model for a few steps only."""
-    monkeypatch.setattr(small, "STEPS", 30)
+    """Train the small model for a few steps only, on a few people."""
+    for name, few in (("STEPS", 30), ("PEOPLE", 256), ("FICTIONAL", 64)):
+        monkeypatch.setattr(small, name, few)
 
 
 def run(*words, code=0):

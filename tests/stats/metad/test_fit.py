@@ -75,7 +75,7 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
 
 
 # A fit takes as long for ten tables as for one: few examples of many.
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     st.integers(1, 5).flatmap(
         lambda k: st.lists(
