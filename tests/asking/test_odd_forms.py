@@ -17,32 +17,18 @@ from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
+from tests.studies import write_study
 
 pytestmark = (
     pytest.mark.proof
 )  # what is read of each form: `tests/reading`; the second ask: `test_second_ask.py`
 
-STUDY = """
-[study]
-name = "s"
-home = "{home}"
-[[models]]
-name = "odd"
-{model}
-[benchmarks.metamedqa]
-dataset = "sample"
-conditions = ["baseline"]
-limit = 60
-[benchmarks.signaldetection]
-dataset = "sample"
-trials = 60
-[benchmarks.questions]
-items = ["sample"]
-conditions = ["verbal_percent", "answer_only"]
-[benchmarks.selfknowledge]
-limit = 60
-"""
-OVER_HTTP = 'provider = "openai"\nmodel = "odd"\nbase_url = "{url}/v1"\nanswer_mode = "text"'
+ASKED = {
+    "metamedqa": {"dataset": "sample", "conditions": ["baseline"], "limit": 60},
+    "signaldetection": {"dataset": "sample", "trials": 60},
+    "questions": {"items": ["sample"], "conditions": ["verbal_percent", "answer_only"]},
+    "selfknowledge": {"limit": 60},
+}
 IN_OTHER_WORDS = {
     "es": {"answer": "Respuesta", "confidence": "Confianza", "decision": "Decisión"},
     "de": {"answer": "Antwort", "confidence": "Konfidenz", "decision": "Entscheidung"},
@@ -117,10 +103,10 @@ class OddModel:
 @pytest.fixture(scope="module")
 def responses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
-    twin = made(folder / "twin.toml", STUDY.format(home="twin", model='provider = "simulated"'))
+    twin = made(folder / "twin", {"provider": "simulated"})
     with ServerThread(OddModel(twin)) as server:
-        model = OVER_HTTP.format(url=server.url)
-        study = made(folder / "study.toml", STUDY.format(home="home", model=model))
+        row = {"provider": "openai", "model": "odd", "base_url": f"{server.url}/v1", "answer_mode": "text"}
+        study = made(folder / "study", row)
         frames = []
         for each in enabled(study):
             for partition in tasks.partitions(each):
@@ -129,9 +115,8 @@ def responses(tmp_path_factory):
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def made(path, text):
-    path.write_text(text)
-    study = load_study(path)
+def made(folder, row):
+    study = load_study(write_study(folder, {"name": "odd", **row}, benchmarks=ASKED))
     study.prepare()
     for each in enabled(study):
         construction.build(each)

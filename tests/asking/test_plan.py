@@ -22,21 +22,17 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import Study, load_study
 from tests.asking_in_process import ask
-from tests.studies import metamedqa, write_study
+from tests.studies import Keys, metamedqa, write_study
 from tests.tables import every
 
-PRICES = "price_in = 1.0\nprice_out = 2.0\nprice_cache_write = 1.0\n"
-SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1.0, price_out=2.0, price_cache_write=1.0)
+PRICES = {"price_in": 1.0, "price_out": 2.0, "price_cache_write": 1.0}
+SPEC = ModelSpec(name="m", provider="openai", model="x", **PRICES)
 MILLION = Counter(calls=10, tokens_in=1_000_000, tokens_out=640)
 
 
-def study_of(folder: Path, keys: str = PRICES, budget: str = "budget_usd = 500") -> Study:
-    path = folder / "study.toml"
-    path.write_text(
-        f'[study]\nname = "t"\nhome = "home"\n{budget}\n[[models]]\nname = "small"\nprovider = "openai"\nmodel = "x"\n'
-        f'{keys}\n[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 4\n'
-    )
-    return load_study(path)
+def study_of(folder: Path, keys: Keys = PRICES, *others: Keys, budget: float | None = 500) -> Study:
+    small = {"name": "small", "provider": "openai", "model": "x", **keys}
+    return load_study(write_study(folder, small, *others, benchmarks=metamedqa(limit=4), budget_usd=budget))
 
 
 def keep(study: Study, known: Capabilities) -> None:
@@ -53,16 +49,16 @@ def starting(plan: Plan, words: str) -> list[str]:
 
 
 def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
-    found = plan_study(study_of(tmp_path, ""))
+    found = plan_study(study_of(tmp_path, {}))
     assert row(found).expected_usd is row(found).at_most_usd is None
     assert "Whether the budget is enough is unknown: a price is missing." in found.notes
     assert "those without a price left out" in found.notes[0]
     assert "The budget is enough for all of it." in plan_study(study_of(tmp_path)).notes
 
 
-@pytest.mark.parametrize(("prices", "said"), [(PRICES, 1), ("price_in = 0\nprice_out = 0", 0)])
+@pytest.mark.parametrize(("prices", "said"), [(PRICES, 1), ({"price_in": 0, "price_out": 0}, 0)])
 def test_a_paid_model_without_a_budget_is_said_to_spend_without_end(tmp_path, prices, said):
-    notes = starting(plan_study(study_of(tmp_path, prices, budget="")), "No budget_usd is set")
+    notes = starting(plan_study(study_of(tmp_path, prices, budget=None)), "No budget_usd is set")
     assert notes == ["No budget_usd is set: nothing would stop the spending."] * said
 
 
@@ -85,10 +81,10 @@ def test_thinking_is_allowed_for_until_it_was_seen_and_then_prices_what_is_expec
 
 def test_a_model_asked_in_batches_has_their_price(tmp_path):
     online = row(plan_study(study_of(tmp_path)))
-    batch = row(plan_study(study_of(tmp_path, PRICES + 'lane = "batch"')))
+    batch = row(plan_study(study_of(tmp_path, {**PRICES, "lane": "batch"})))
     assert (online.lane, batch.lane) == ("online", "batch")
     assert batch.at_most_usd == pytest.approx(online.at_most_usd / 2)
-    given = row(plan_study(study_of(tmp_path, PRICES + 'lane = "batch"\nbatch_factor = 0.25')))
+    given = row(plan_study(study_of(tmp_path, {**PRICES, "lane": "batch", "batch_factor": 0.25})))
     assert given.at_most_usd == pytest.approx(online.at_most_usd / 4)
 
 
@@ -131,14 +127,20 @@ def test_a_call_that_several_tasks_make_alike_is_counted_once():
 
 def test_the_cost_of_a_model_does_not_depend_on_the_others(tmp_path):
     others = [
-        '[[models]]\nname = "twin"\nprovider = "openai"\nmodel = "y"\nprice_in = 3.0\nprice_out = 4.0\n',
-        '[[models]]\nname = "long"\nprovider = "openai"\nmodel = "x"\nmax_tokens = 200\nprice_in = 1.0\nprice_out = 2.0\n',
+        {"name": "twin", "provider": "openai", "model": "y", "price_in": 3.0, "price_out": 4.0},
+        {
+            "name": "long",
+            "provider": "openai",
+            "model": "x",
+            "max_tokens": 200,
+            "price_in": 1.0,
+            "price_out": 2.0,
+        },
     ]
-    together = {each.model: each for each in plan_study(study_of(tmp_path, PRICES + "".join(others))).rows}
+    together = {each.model: each for each in plan_study(study_of(tmp_path, PRICES, *others)).rows}
     for number, other in enumerate(others):
         alone = tmp_path / str(number)
-        alone.mkdir()
-        found = plan_study(study_of(alone, PRICES + other)).rows[1]
+        found = plan_study(study_of(alone, PRICES, other)).rows[1]
         assert asdict(found) == asdict(together[found.model])
     assert together["long"].tokens_out > together["twin"].tokens_out == together["small"].tokens_out
 
@@ -154,7 +156,7 @@ def test_what_batches_have_is_neither_priced_nor_asked_again(tmp_path, monkeypat
 
 
 def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
-    study = study_of(tmp_path, budget="budget_usd = 10")
+    study = study_of(tmp_path, budget=10)
     ledger = tmp_path / "home" / "ledger"
     ledger.mkdir(parents=True)
     killed = Record(boot_id(), False, granted=5 * NANO, settled=2 * NANO, reserved=1 * NANO)
@@ -165,7 +167,7 @@ def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
 
 
 def test_what_a_batch_holds_is_not_left(tmp_path):
-    study = study_of(tmp_path, budget="budget_usd = 10")
+    study = study_of(tmp_path, budget=10)
     with contextlib.closing(Budget(study.home, 10)) as budget:
         assert budget.hold("batch", 9.999)
     found = plan_study(study)

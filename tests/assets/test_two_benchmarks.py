@@ -8,7 +8,7 @@ from metacog_pipeline.study import load_study
 from tests.studies import write_study
 
 
-def test_only_the_benchmark_named_is_run(tmp_path, capfd):
+def test_only_the_benchmark_named_is_run(tmp_path, capfd, few_resamples):
     sets = {name: {"dataset": "sample", "limit": 4} for name in ("metamedqa", "selfknowledge")}
     study = write_study(tmp_path, {"name": "first", "provider": "simulated"}, benchmarks=sets)
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,8 @@ from tests.cli.conftest import Metacog
 from tests.simulated_server import ServerThread
 from tests.studies import metamedqa, write_study
 
+pytestmark = pytest.mark.usefixtures("few_resamples")
+
 
 @pytest.fixture
 def server(monkeypatch):

@@ -34,18 +34,13 @@ def write(folder: Path, stranger: Mapping[str, Any]) -> Path:
     return write_study(folder, *models, judges=judges, benchmarks={"medley": sample}, budget_usd=1.5)
 
 
-@pytest.fixture
-def study(tmp_path):
-    priced = {"provider": "openai", "model": "m", "price_in": 1.0, "price_out": 4.0, "price_cache_write": 1.0}
-    return write(tmp_path, priced)
-
-
 def judge_rows(study: Study) -> dict[str, PlanRow]:
     return {row.model: row for row in plan_study(study).rows if row.benchmark == "medley_judgements"}
 
 
-def test_judges_are_planned_before_there_is_anything_to_judge(study):
-    loaded = load_study(study)
+def test_judges_are_planned_before_there_is_anything_to_judge(tmp_path):
+    priced = {"provider": "openai", "model": "m", "price_in": 1.0, "price_out": 4.0, "price_cache_write": 1.0}
+    loaded = load_study(write(tmp_path, priced))
     homes.lend_cases(loaded)
     rows = judge_rows(loaded)
     expected = tasks.expected(bound(loaded, "medley"))
