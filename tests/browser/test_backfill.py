@@ -13,6 +13,7 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests.browser.conftest import METACOG, opened, served
+from tests.studies import Keys, metamedqa, write_study
 
 if TYPE_CHECKING:
     pass
@@ -22,40 +23,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.proof]
 
 ON_THE_BOARD_S = 90  # what the issue of this page promises; METACOG_PROOF_S gives a loaded machine longer
 KEY = "METACOG_TEST_NO_SUCH_KEY"
-STUDY = """
-[study]
-name = "backfill"
-home = "home"
+ASKED, NEWCOMER = ({"name": name, "provider": "simulated"} for name in ("asked", "newcomer"))
+KEYLESS = {
+    "name": "keyless", "provider": "openai", "model": "some-model", "base_url": "http://127.0.0.1:9/v1", "price_in": 0,
+    "price_out": 0, "api_key_env": KEY,
+}  # fmt: skip
 
-[[models]]
-name = "asked"
-provider = "simulated"
 
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 12
-"""
-ADDED = f"""
-[[models]]
-name = "newcomer"
-provider = "simulated"
-
-[[models]]
-name = "keyless"
-provider = "openai"
-model = "some-model"
-base_url = "http://127.0.0.1:9/v1"
-price_in = 0
-price_out = 0
-api_key_env = "{KEY}"
-"""
+def write(folder: Path, *models: Keys) -> Path:
+    return write_study(folder, *models, benchmarks=metamedqa(limit=12), name="backfill")
 
 
 @pytest.fixture
 def study(tmp_path):
     """A study that was run with one model; the others are added later."""
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
+    path = write(tmp_path, ASKED)
     subprocess.run([*METACOG, "run", str(path), "--quiet"], check=True, timeout=300)
     return path
 
@@ -87,7 +69,7 @@ def wait_for(what: str, is_so: object, seconds: float) -> float:
 
 def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_click(page, study):
     page.goto("/assets/metamedqa/transcripts")
-    study.write_text(STUDY + ADDED, encoding="utf-8")
+    write(study.parent, ASKED, NEWCOMER, KEYLESS)
     wait_for("the board names the new models", lambda: coverage(study, "keyless") == 0, 180)
     page.reload()
     page.get_by_role("button", name="Materialize").first.click()

@@ -9,6 +9,7 @@ import pytest
 
 from metacog_pipeline.cli import main
 from tests.browser.conftest import opened, served
+from tests.studies import metamedqa, write_study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -17,32 +18,14 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed (
 
 RUN_S = 75
 
-STUDY = """
-[study]
-name = "browser"
-home = "home"
-
-[[models]]
-name = "asked"
-provider = "simulated"
-
-[[models]]
-name = "waiting"
-provider = "simulated"
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 6
-"""
-
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def study(few_resamples, tmp_path_factory):
     """A study of two models of which one has been asked."""
-    path = tmp_path_factory.mktemp("ui") / "study.toml"
-    path.write_text(STUDY, encoding="utf-8")
+    models = ({"name": name, "provider": "simulated"} for name in ("asked", "waiting"))
+    path = write_study(tmp_path_factory.mktemp("ui"), *models, benchmarks=metamedqa(limit=6))
     with pytest.raises(SystemExit) as ended:
         main(["run", str(path), "--model", "asked", "--quiet"])
     assert not ended.value.code

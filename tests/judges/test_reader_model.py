@@ -12,41 +12,27 @@ from metacog_pipeline.cli import main
 from metacog_pipeline.judges.names import Asked, Name
 from metacog_pipeline.study import load_study
 from tests.injections import INJECTIONS
+from tests.studies import write_study
 
-STUDY = """
-[study]
-name = "s"
-home = "home"
-runs = 2
-
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = {{ accuracy = 0.5 }}
-
-[[judges]]
-name = "reader"
-provider = "simulated"
-observer = {{ accuracy = 0.7, seed = 3 }}
-
-{more}
-
-[benchmarks.questions]
-items = "q.jsonl"
-conditions = ["answer_only", "verbal_percent"]
-"""
+QUESTIONS = {"questions": {"items": "q.jsonl", "conditions": ["answer_only", "verbal_percent"]}}
 READER = '[reader]\njudge = "reader"'
 N = 40
 KEY = ("condition", "model", "measure")
 
 
+def written(folder, more=READER, benchmarks=QUESTIONS):
+    careful = {"name": "careful", "provider": "simulated", "observer": {"accuracy": 0.5}}
+    reader = {"name": "reader", "provider": "simulated", "observer": {"accuracy": 0.7, "seed": 3}}
+    path = write_study(folder, careful, judges=[reader], benchmarks=benchmarks, runs=2)
+    path.write_text(path.read_text() + more)
+    return path
+
+
 def made(folder, more=READER):
     """Run a study and return its file."""
-    folder.mkdir()
+    path = written(folder, more)
     rows = [{"question": f"Who wrote book {n}?", "answer": f"Author {n}"} for n in range(N)]
     (folder / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    path = folder / "study.toml"
-    path.write_text(STUDY.format(more=more))
     with pytest.raises(SystemExit) as ended:
         main(["run", str(path), "--quiet"])
     assert not ended.value.code
@@ -206,9 +192,7 @@ def test_every_line_of_a_reply_is_quoted_to_the_reader(text):
 
 
 def test_tasks_whose_words_decide_nothing_go_to_the_reader_where_no_judge_is_named(tmp_path):
-    path = tmp_path / "study.toml"
-    text = STUDY.format(more=READER).split("[benchmarks.questions]")[0]
-    path.write_text(f"{text}[benchmarks.metacogbench]\nlimit = 4\n[benchmarks.medley]\ndataset = 'sample'\n")
+    path = written(tmp_path, benchmarks={"metacogbench": {"limit": 4}, "medley": {"dataset": "sample"}})
     own = bound(load_study(path), "metacogbench")
     assert own.judging.wanted(own)
     assert [each.name for each in own.judging.judges(own, own.context.study.models[0])] == ["reader"]
