@@ -1,4 +1,4 @@
-"""Sensors: what happens by itself while Dagster's daemon runs. They ask `scoring.stale`, as ``metacog run`` does.
+"""Sensors: what happens by itself while Dagster's daemon runs. They ask `staleness.stale`, as ``metacog run`` does.
 
 Not automation conditions: a step that failed, was terminated or stopped at the budget makes no event that a condition could
 follow, but its answers are kept, and the boards have its reason. What costs money is asked by a person.

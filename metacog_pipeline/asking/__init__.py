@@ -1,1 +1,1 @@
-"""Asking: models that are measured, judges of their answers, models that help to make items. Start with ``tasks``."""
+"""Asking: models that are measured, and judges of their answers. Start with ``tasks``."""

@@ -1,1 +1,1 @@
-"""The benchmarks, one folder each with the same file names; and what spans them: plans and simulated servers."""
+"""The benchmarks, one folder each with the same file names."""

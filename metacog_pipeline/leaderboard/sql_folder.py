@@ -5,7 +5,7 @@ The comment that opens a file says what the table is and what must hold of it::
     -- One row: one measure of one model.
     -- Key: benchmark, model, measure.
     -- Source: estimates/*/models.
-    -- Reads: stg_gates = estimates/medley/gates/*.parquet (dataset varchar, name varchar)
+    -- Reads: stg_metacogbench_judges = estimates/metacogbench/judges/*.parquet (dataset varchar, tier varchar)
     -- Part of: curves.
     -- #NOT_NULL(model)
     -- #SET{source: measured|published|simulated}

@@ -1,8 +1,8 @@
 """How often intervals held the truth, measured: a grid of simulations, and the mark ``low_n`` that follows from it.
 
-``coverage.csv`` is made by ``make proofs`` (`tests/proofs/test_coverage.py`) and names the commit it was made from. A
-measure needs as many right and as many wrong answers (a mean of scores: as many items) that all cells from there on
-hold 92 to 98.5 %. What has fewer is marked, and so is what no cell covers.
+``coverage.csv`` is made by ``METACOG_WRITE_COVERAGE=1 make proofs`` (`tests/proofs/test_coverage.py`) and names the commit
+it was made from. A measure needs as many right and as many wrong answers (a mean of scores: as many items) that all cells
+from there on hold 92 to 98.5 %. What has fewer is marked, and so is what no cell covers.
 """
 
 from __future__ import annotations
