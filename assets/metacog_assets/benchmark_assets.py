@@ -16,7 +16,7 @@ from metacog_assets.study_file import StudyResource
 from metacog_pipeline.asking import construction, judging
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.benchmark.contract import Checked, Made, Stage, Step
+from metacog_pipeline.benchmark.contract import Made, Stage, Step
 from metacog_pipeline.errors import SourceError, reason_of
 from metacog_pipeline.scoring import files, printed
 
@@ -69,7 +69,7 @@ def _asset(
         group_name=benchmark.name,
         deps=[dg.AssetKey([benchmark.name, each]) for each in needs],
         check_specs=checks,
-        owners=list(benchmark.context.study.study.owners),
+        owners=list(benchmark.study.study.owners),
         pool="models" if more.get("tags") == PAID else None,
         **more,
     )
@@ -100,9 +100,9 @@ def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
     return made
 
 
-def _held(checks: Mapping[str, Checked]) -> dg.AssetCheckResult:
-    failed = [name for name, each in checks.items() if not each.passed]
-    facts = {f"{name}: {key}": fact for name, each in checks.items() for key, fact in each.facts.items()}
+def _held(checks: Mapping[str, tuple[bool, Mapping[str, Any]]]) -> dg.AssetCheckResult:
+    failed = [name for name, (holds, _) in checks.items() if not holds]
+    facts = {f"{name}: {key}": fact for name, (_, own) in checks.items() for key, fact in own.items()}
     facts["failed"] = ", ".join(failed)
     warn = dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(check_name="holds", passed=not failed, severity=warn, metadata=facts)

@@ -13,7 +13,6 @@ from metacog_assets.boards import board_assets
 from metacog_assets.steps import one_line
 from metacog_assets.study_file import StudyResource, bound, current_study
 from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.errors import StudyError, reason_of
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 
@@ -52,7 +51,7 @@ def _of_training() -> list[dg.AssetsDefinition]:
     return [_trained(step, owners) for name in registry.names() for step in registry.load(name).training]
 
 
-def _trained(step: TrainingStep, owners: list[str]) -> dg.AssetsDefinition:
+def _trained(step: Any, owners: list[str]) -> dg.AssetsDefinition:
     @dg.asset(
         name=step.name, group_name="training", deps=list(step.needs), description=step.says, owners=owners
     )

@@ -102,7 +102,7 @@ def each_partition(
 
 def _partitions(context: dg.AssetExecutionContext, benchmark: Bound) -> Iterator[tuple[str, Partition]]:
     """Yield the partitions a run is about, by key. Raises StudyError where the study file has the model no more."""
-    study = benchmark.context.study
+    study = benchmark.study
     for key in context.partition_keys:
         assert isinstance(key, dg.MultiPartitionKey)
         model, run = key.keys_by_dimension["model"], int(key.keys_by_dimension["run"])

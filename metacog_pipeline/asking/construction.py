@@ -43,14 +43,14 @@ def step_of(benchmark: Bound, name: str) -> Step:
 def result_path(benchmark: Bound, name: str) -> Path:
     """Return where a step's result is kept: the last one's are the items."""
     if name == benchmark.construction()[-1].name:
-        return items_path(benchmark.context.home, benchmark.name)
-    return step_path(benchmark.context.home, benchmark.name, name)
+        return items_path(benchmark.study.home, benchmark.name)
+    return step_path(benchmark.study.home, benchmark.name, name)
 
 
 def input_digest(benchmark: Bound, step: Step) -> str:
     """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps."""
     depends: list[object] = [benchmark.versions[Stage.ITEMS], step.name, step.version]
-    depends += [benchmark.settings.affecting(Stage.ITEMS), benchmark.context.seed]
+    depends += [benchmark.settings.affecting(Stage.ITEMS), benchmark.seed]
     depends.append(step.inputs(benchmark) if step.inputs is not None else None)
     depends.append([mark_of(result_path(benchmark, name)) for name in step.needs])
     return sha256_hex(canonical_json(depends))

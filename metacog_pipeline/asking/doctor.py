@@ -115,7 +115,7 @@ def _budget(study: Study) -> Iterator[Finding]:
 
 def _benchmark(benchmark: Bound, usable_home: bool) -> Iterator[Finding]:
     """Yield a line per data set that a run has to fetch first; fail where a run would end before its first call."""
-    name, home = benchmark.name, benchmark.context.home
+    name, home = benchmark.name, benchmark.study.home
     declared = {source.name: source for source in benchmark.sources}
     missing = [each for each in benchmark.needed_sources() if declared[each].digest(home) is None]
     for each in missing:

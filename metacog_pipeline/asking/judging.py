@@ -71,7 +71,7 @@ def needed_by(benchmark: Bound, judging: Judging, partition: Partition) -> list[
     """Return what decides, besides responses, what judges are asked about a model; None where only tasks decide."""
     if judging.prompt_digest is None:
         return None
-    items = items_digest(benchmark.context.home, benchmark.name, benchmark.Item)
+    items = items_digest(benchmark.study.home, benchmark.name, benchmark.Item)
     words, settings = judging.prompt_digest(benchmark), benchmark.settings.affecting(Stage.JUDGING)
     return [*_rules(benchmark, judging, partition), items, words, settings]
 

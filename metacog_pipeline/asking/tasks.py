@@ -48,13 +48,13 @@ def models(benchmark: Bound) -> list[ModelSpec]:
         kept = {each.benchmark for each in kept_folders(study.home, model=spec.name) if segment_sizes(each)}
         return benchmark.importer is not None and (not kept or benchmark.name in kept)
 
-    study = benchmark.context.study
+    study = benchmark.study
     return [spec for spec in study.models if spec.provider != "replay" or replayed(spec)]
 
 
 def partitions(benchmark: Bound) -> list[Partition]:
     """Return every model × run the study asks for, in the order of the study file."""
-    study = benchmark.context.study
+    study = benchmark.study
     return [Partition(study, benchmark.name, spec, run) for spec in models(benchmark) for run in study.runs]
 
 
@@ -69,7 +69,7 @@ def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Asked:
 
 def expected(benchmark: Bound, spec: ModelSpec | None = None) -> int:
     """Return the responses of one partition (of ``spec``) over all conditions; 0 before the items are built."""
-    if not items_path(benchmark.context.home, benchmark.name).exists():
+    if not items_path(benchmark.study.home, benchmark.name).exists():
         return 0
     return sum(len(items) for _, items in asked(benchmark, spec))
 
@@ -94,7 +94,7 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
     spec = partition.spec
     depends = {
         "version": benchmark.versions[Stage.ASKING],
-        "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
+        "items": items_digest(benchmark.study.home, benchmark.name, benchmark.Item),
         "conditions": [
             [name, len(items), benchmark.prompt_digest(name)] for name, items in asked(benchmark, spec)
         ],

@@ -14,7 +14,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -51,11 +50,11 @@ if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 __all__ = [
-    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Checked", "Column",
-    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate",
+    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Column",
+    "Comparison", "Condition", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "HitRate",
     "Inputs", "Item", "Judging", "Ladder", "Made", "Measure", "MeasureSet", "Paper", "Probe", "Published", "Question",
     "Respondent", "Response", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
-    "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
+    "Table", "Unit", "lost_items", "schema_of", "setting",
 ]  # fmt: skip
 
 
@@ -73,21 +72,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """The result of a check."""
-
-    passed: bool
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
     """The result of a step: ``rows`` of its row class, or the ``frame`` of a step without one; or nothing."""
 
     rows: Sequence[BaseModel] = ()
     frame: pl.DataFrame | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)  # figures shown with the asset
-    checks: Mapping[str, Checked] = field(default_factory=dict)  # by the names of the step's ``checks``
+    # by the names of the step's ``checks``: whether it holds, and figures
+    checks: Mapping[str, tuple[bool, Mapping[str, Any]]] = field(default_factory=dict)
 
 
 class Inputs(Protocol):
@@ -182,7 +174,7 @@ class Table:
     of_group: Callable[[Any, Group], Iterable[tuple[object, ...]]] | None = None
 
 
-# --- judging, imports, training ---------------------------------------------------------------------------------------
+# --- judging ----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Judging:
     """How responses are judged by models, one partition per judged model and run."""
@@ -204,41 +196,7 @@ class Judging:
     prompt_digest: Callable[[Any], Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingStep:
-    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains."""
-
-    name: str
-    says: str
-    # run(study, done, report) makes or continues it and returns ``digest``, ``facts`` and ``table``. ``done`` is called
-    # with the units that are finished; ``report`` before it with the figures of the last one: ``numbers()``, ``line()``
-    run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
-    total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
-    needs: tuple[str, ...] = ()  # names of earlier steps
-
-
 # --- the benchmark ----------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The study that a benchmark is bound to."""
-
-    study: Study
-
-    @property
-    def home(self) -> Home:
-        """The folder everything is written below."""
-        return self.study.home
-
-    @property
-    def seed(self) -> int:
-        """The study's seed."""
-        return self.study.study.seed
-
-    def beside(self, path: Path) -> Path:
-        """Return ``path`` as the study file means it."""
-        return self.study.beside(path)
-
-
 SettingsT = TypeVar("SettingsT", bound=Settings)
 ItemT = TypeVar("ItemT", bound=Item)
 ResponseT = TypeVar("ResponseT", bound=Response)
@@ -274,7 +232,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     board: ClassVar[Board] = PLAIN
     # a subclass of `import_rules.RowRules`; None where a replayed model cannot be scored
     importer: ClassVar[type[Any] | None] = None
-    training: ClassVar[tuple[TrainingStep, ...]] = ()  # where the study has ``[training]``
+    # stages of training, an asset each where the study has ``[training]``: name, says, needs, run, total
+    training: ClassVar[tuple[Any, ...]] = ()
     # keys of its table that need no download and few items: what `check_benchmark` tries it with. The validity gate lays
     # ``gate_settings`` over them: it needs enough items to distinguish respondents and policies
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -302,16 +261,15 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
                 said = f"contrast {contrast.family} compares columns scored by {sorted(bases)}"
                 raise TypeError(f"{cls.__name__}: {said}; compare columns of one basis")
 
-    def __init__(self, settings: SettingsT, context: Context) -> None:
-        self.settings = settings
-        self.context = context
+    def __init__(self, settings: SettingsT, study: Study) -> None:
+        self.settings, self.study = settings, study
 
     @classmethod
     def of(cls, study: Study) -> Any:
         """Return the benchmark bound to its table of ``study``; a StudyError where the study has none."""
         if cls.name not in study.benchmarks:
             raise StudyError(f"{study.path.name}: there is no [benchmarks.{cls.name}]; add the table")
-        return cls(study.benchmarks[cls.name], Context(study))  # type: ignore[arg-type]
+        return cls(study.benchmarks[cls.name], study)  # type: ignore[arg-type]
 
     # what is displayed
     @classmethod
@@ -343,7 +301,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     @property
     def items(self) -> Sequence[ItemT]:
         """The items of the study; raises SourceError before they are built."""
-        return item_files.load_items(self.context.home, self.name, self.Item)
+        return item_files.load_items(self.study.home, self.name, self.Item)
 
     def probes(self) -> Iterable[Probe]:
         """Return the scored choices of the study's items, so that policies that do not read the question can be tried."""
@@ -408,9 +366,14 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         return found.with_columns(**blank, n_alternatives=pl.lit(None, pl.Int32))
 
     # scoring
+    @property
+    def seed(self) -> int:
+        """The study's seed."""
+        return self.study.study.seed
+
     def stream(self, *names: object) -> int:
         """Return the seed that belongs to ``names``, after the benchmark and the study's seed."""
-        return resampling.stream(self.name, self.context.seed, *names)
+        return resampling.stream(self.name, self.seed, *names)
 
     def scoring_digest(self) -> Any:
         """Return what decides the numbers besides responses, judgements, settings and seed: digests of files."""

@@ -139,11 +139,6 @@ class Group:
         """How often each combination occurs when clusters are drawn again, ``(N_DRAWS, combinations)``."""
         return resampling.patterns(self.counts.patterns, N_DRAWS, self.benchmark.stream(*self.key))
 
-    @property
-    def everything(self) -> Group:
-        """The same group with unanswered responses among its rows."""
-        return replace(self, rows=self.frame)
-
     def among(self, column: str, values: Sequence[str]) -> Group:
         """Return the group with the responses that have one of ``values`` in ``column``, counted again."""
         here = pl.col(column).is_in(list(values))

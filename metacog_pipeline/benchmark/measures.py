@@ -47,7 +47,6 @@ class Unit(enum.StrEnum):
     SCORE = "score 0-1"
     SD = "standard deviations"
     BITS = "bits"
-    POINTS = "points"
     COUNT = "count"
     RATIO = "ratio"
     RATING = "rating"
@@ -183,7 +182,6 @@ class Contrast:
     # over the rows that are equal in ``within``; None leaves rows as they are, a family without any ``p_adjusted`` by Holm
     correction: Literal["holm", "bonferroni"] | None = "holm"
     within: tuple[str, ...] = ("family", "measure")
-    paper: str = ""  # place in the paper
     words: str = ""  # what is tested, in one sentence
     unit: Literal["items", "models"] = "items"  # as in `Question`
     # whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and

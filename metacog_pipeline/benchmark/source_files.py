@@ -215,5 +215,5 @@ def kept_digests(sources: Mapping[str, PinnedFile], home: Home, names: Sequence[
 def brought(sources: Mapping[str, PinnedFile], benchmark: Any) -> str:
     """Bring what a bound benchmark needs home and return where it comes from; its data set where it needs nothing."""
     if names := benchmark.needed_sources():
-        return "; ".join(each.origin for each in fetch(sources, benchmark.context.home, names))
+        return "; ".join(each.origin for each in fetch(sources, benchmark.study.home, names))
     return str(benchmark.settings.dataset)

@@ -41,10 +41,11 @@ def _broken(
     tried: Tried, rules: Sequence[Callable[[Tried], Iterator[Any]]], most: int | None = None
 ) -> list[str]:
     """Return what does not hold, of each rule at ``most`` so many."""
+    name = type(tried.benchmark).__name__
     found: dict[str, str] = {}  # of one cause that breaks many rules it is said once
     for rule in rules:
         try:
-            found |= {said: said for said in (f"{tried.name}{each}" for each in islice(rule(tried), most))}
+            found |= {said: said for said in (f"{name}{each}" for each in islice(rule(tried), most))}
         except (Exception, SystemExit) as error:  # every rule is looked at
             found.setdefault(repr(error), _said(error, type(tried.benchmark)))
     return [*found.values()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -49,14 +50,9 @@ class Tried:
     transcripts: Mapping[str, pl.DataFrame]  # the answers of each respondent
 
     @property
-    def name(self) -> str:
-        """The class's name."""
-        return type(self.benchmark).__name__
-
-    @property
     def study(self) -> Study:
         """The study."""
-        return self.benchmark.context.study
+        return self.benchmark.study
 
     def read(
         self, answers: Mapping[str, pl.DataFrame], under: Sequence[str] | None = None, items: Sequence[str] | None = None
@@ -81,7 +77,9 @@ class Tried:
         if failed.height or unread.height > (1 - READABLE) * found.height:
             why = [*failed["reason"], *unread["reason"]][0]
             said = f"{unread.height} of {found.height} replies of its own observer are not read"
-            raise Broken(f"{self.name}.parse: {said}: {why}; let observer() answer as asked")
+            raise Broken(
+                f"{type(self.benchmark).__name__}.parse: {said}: {why}; let observer() answer as asked"
+            )
         return found
 
     @cached_property
@@ -222,3 +220,9 @@ class Recorder:
         self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
         self.answers.append(said := self.respond(self.requests[-1]))
         return Answer(said.status, said.text, said.logprobs)
+
+
+def rules_of(module: Mapping[str, Any]) -> tuple[Callable[[Tried], Iterator[Any]], ...]:
+    """Return every public generator of a module: a list of names could leave one out."""
+    own = [each for name, each in module.items() if inspect.isgeneratorfunction(each) and name[0] != "_"]
+    return tuple(each for each in own if each.__module__ == module["__name__"])

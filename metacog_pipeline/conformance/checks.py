@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.contract import Stage
-from metacog_pipeline.benchmark.item_files import items_path
-from metacog_pipeline.conformance.case import Recorder, Tried
+from metacog_pipeline.conformance.case import Recorder, Tried, rules_of
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.scoring import estimates as scoring
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
@@ -29,13 +24,6 @@ HOSTILE = (
     "\u202eabc", "答案是北京", "<script>alert(1)</script>", "%s %d {0} {answer}", "a" * 100_000, "[" * 20_000,
     "<think>unfinished", "I cannot help with that.", "1e400", "A\nB\nC",
 )  # fmt: skip
-_ELSEWHERE = """
-import pkgutil, sys
-from pathlib import Path
-sys.path[:0] = sys.argv[3:]
-from metacog_pipeline.benchmark.item_files import read_rows
-read_rows(Path(sys.argv[1]), pkgutil.resolve_name(sys.argv[2]))
-"""
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
@@ -61,20 +49,11 @@ def every_setting_says_which_stage_it_makes_stale(tried: Tried) -> Iterator[str]
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
-def items_are_the_same_at_another_place_or_in_another_process(tried: Tried) -> Iterator[str]:
+def items_are_the_same_at_another_place(tried: Tried) -> Iterator[str]:
     """An item whose hash changes is asked, and paid for, again."""
-    benchmark = tried.benchmark
-    for item in benchmark.items[:SOME_ITEMS]:
+    for item in tried.benchmark.items[:SOME_ITEMS]:
         if item.model_copy(update={"position": item.position + 1000}).item_hash != item.item_hash:
             yield f": item_hash of {item.item_id} changes with its position; leave it out of asked_and_scored_by"
-    kept, row = items_path(benchmark.context.home, benchmark.name), benchmark.Item
-    done = subprocess.run(
-        [sys.executable, "-c", _ELSEWHERE, str(kept), f"{row.__module__}:{row.__qualname__}", *sys.path],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONHASHSEED": "7"},
-    )  # fmt: skip
-    if done.returncode:
-        said = done.stderr.strip()[-300:]
-        yield f": its items cannot be read in another process; sort sets and use no hash() or id(): {said}"
 
 
 # --- asking and reading -----------------------------------------------------------------------------------------------
@@ -197,9 +176,4 @@ def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> Iter
         yield ": a test has no family; let Contrast.within name columns of its rows"
 
 
-# Whatever is written here as a rule is one: a list of names could leave one out.
-RULES: tuple[Callable[[Tried], Iterator[str]], ...] = tuple(
-    each
-    for name, each in [*vars().items()]
-    if inspect.isgeneratorfunction(each) and each.__module__ == __name__ and name[0] != "_"
-)
+RULES = rules_of(globals())

@@ -6,9 +6,8 @@ No test of a formula sees these faults. Each rule yields a `Red` per instrument 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ import polars as pl
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.contract import Unit
 from metacog_pipeline.benchmark.policies import Verdict, verdicts
-from metacog_pipeline.conformance.case import Recorder, Tried, of_ladder
+from metacog_pipeline.conformance.case import Recorder, Tried, of_ladder, rules_of
 from metacog_pipeline.scoring.comparisons import PLACE, comparisons, table
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, measures_of, narrowed
 from metacog_pipeline.scoring.instruments import BLIND
@@ -222,15 +221,8 @@ def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
 def _kinds_of_reply(calls: pl.DataFrame) -> list[str]:
     """Return the most frequent replies, confidence aside: they differ in their first line."""
     times = calls["text"].value_counts().sort("count", "text", descending=[True, False])
-    kinds: dict[str, str] = {}
-    for text in times["text"]:
-        kinds.setdefault(text.partition("\n")[0], text)
-    return [*kinds.values()][:FIXED_REPLIES]
+    first = pl.col("text").str.split("\n").list.first()
+    return times.unique(first, keep="first", maintain_order=True)["text"].head(FIXED_REPLIES).to_list()
 
 
-# Whatever is written here as a rule is one: a list of names could leave one out.
-RULES: tuple[Callable[[Tried], Iterator[Red]], ...] = tuple(
-    each
-    for name, each in [*vars().items()]
-    if inspect.isgeneratorfunction(each) and each.__module__ == __name__ and name[0] != "_"
-)
+RULES = rules_of(globals())

@@ -202,7 +202,7 @@ def sources(benchmark: Bound) -> list[Source]:
 
 def may_copy(benchmark: Bound) -> bool:
     """Whether the items may be passed on: shipped, generated and own ones, and those of sources with an open licence."""
-    named = named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside)
+    named = named_paths(benchmark.settings.model_dump(mode="json"), benchmark.study.beside)
     # A folder that the study names holds copies of somebody else's data.
     copies = any(path.is_dir() for path in named.values())
     return not copies and all(_OPEN.search(each.licence) for each in sources(benchmark))

@@ -201,7 +201,7 @@ Asked = Sequence[tuple[str, Sequence[Any]]]
 def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
     """Return of each condition the tasks to which one of these replayed models has an answer; all before any has."""
     # logs of several tasks are in one study: what a model was never asked is not missing
-    study = benchmark.context.study
+    study = benchmark.study
     folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
     kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
     if not any(kept):

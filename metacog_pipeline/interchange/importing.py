@@ -83,7 +83,7 @@ def import_items(
     options: ImportOptions | None = None, logged: Iterable[Sample] | None = None,
 ) -> Imported:  # fmt: skip
     """Keep the answers of a table, or those ``logged``, as those of replayed models: all or, where refused, none."""
-    study, options = into.context.study, options or ImportOptions()
+    study, options = into.study, options or ImportOptions()
     if options.model is not None:
         study.model(options.model)  # a name that is spelled wrong is no new model
     rules = _built(into)
@@ -131,7 +131,7 @@ def read_respondents(
 
 def _built(into: Bound) -> RowRules:
     # rows are held to the items, so these are built first where they are stale
-    into.context.study.prepare()
+    into.study.prepare()
     try:
         construction.build(into)
     except SourceError as error:

@@ -87,7 +87,7 @@ def _verdicts(benchmark: Bound) -> pl.DataFrame:
     reader, empty = deciding(benchmark), pl.DataFrame(schema=["answer_id", "verdict", "shown"])
     if reader is None:
         none = "no reader model; add [reader]"
-        what = "nothing for a reader model to decide" if benchmark.context.study.reader_model else none
+        what = "nothing for a reader model to decide" if benchmark.study.reader_model else none
         raise StudyError(f"{benchmark.name}: the study has {what}")
     there = [each for each in tasks.partitions(benchmark) if each.below("judgements").exists()]
     if not there:

@@ -10,7 +10,7 @@ import polars as pl
 
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.item import uniforms
 from metacog_pipeline.judges.verdicts import columns_of, digest, judge_calls, modes, quoted, task
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message
@@ -102,8 +102,8 @@ def names_judging(
         return [task(each.item_id, each.condition, each.messages, judge) for each in found]
 
     return Judging(
-        wanted=lambda bench: bench.context.study.reader_model is not None,
-        judges=lambda bench, model: tuple(filter(None, [bench.context.study.reader_model])),
+        wanted=lambda bench: bench.study.reader_model is not None,
+        judges=lambda bench, model: tuple(filter(None, [bench.study.reader_model])),
         tasks=lambda bench, judge, responses: tasks(names(bench, responses), judge),
         longest=lambda bench, model, judge: tasks(longest(bench), judge),
         modes=modes,
@@ -120,7 +120,7 @@ def _verdicts(
     bench: Any, transcripts: pl.DataFrame, responses: pl.DataFrame, names: Sequence[Name]
 ) -> pl.DataFrame:
     """Return one row per name; a verdict on other words than are shown now is passed over."""
-    judge = bench.context.study.reader_model
+    judge = bench.study.reader_model
     assert judge is not None  # else no judge is asked
     calls = judge_calls(transcripts, "model", "item_hash")
     shared = responses.select("item_id", "condition", "dataset", "model", "run", "source")

@@ -108,7 +108,7 @@ def _first_condition(benchmark: Bound) -> str | None:
     """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
     conditions, task = benchmark.conditions(), None
     if benchmark.grouped_by:
-        if not items_path(benchmark.context.home, benchmark.name).exists():
+        if not items_path(benchmark.study.home, benchmark.name).exists():
             return None
         task = getattr(benchmark.items[0], "task", None)
     return board_condition(task, conditions[0].name if conditions else None) or None

@@ -76,7 +76,7 @@ def of_confidence(
 
     def tests() -> pl.DataFrame:
         lacks = lacking(benchmark, scored)
-        pairs = model_pairs.between_models(answers, seed=benchmark.context.seed, lacks=lacks)
+        pairs = model_pairs.between_models(answers, seed=benchmark.seed, lacks=lacks)
         rows = as_table(benchmark, pairs)
         tested, low_n = rows["p"].is_not_null(), pl.col("low_n")
         return finished(benchmark, CONFIDENCE, rows).with_columns(low_n=pl.when(tested).then(low_n))

@@ -33,7 +33,7 @@ def measures(conditions: Any) -> MeasureSet:
         stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
         if not stated.height:
             return dict.fromkeys(every, Estimate(None, None, None, 0, "confidence", NO_CONFIDENCE))
-        found = calibration.of_answers(stated, benchmark.context.seed)
+        found = calibration.of_answers(stated, benchmark.seed)
         return {name: each for name, each in found.items() if name in every}
 
     return MeasureSet((*every.values(),), lambda benchmark, groups: [of_group(benchmark, g) for g in groups])
@@ -52,7 +52,7 @@ def between_conditions(family: str, words: str) -> Contrast:
         for place, own in found.items():
             where: Any = dict(zip(("source", "dataset", "task", "model"), place, strict=True))
             sides = {
-                name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.context.seed)
+                name: model_pairs.Model.of(harmonised(benchmark, group.rows), benchmark.seed)
                 for name, group in own.items()
             }
             for a, b in combinations(sides, 2):

@@ -75,13 +75,13 @@ def scored_paths(partition: Partition) -> tuple[Path, ...]:
 
 def model_estimates_path(benchmark: Bound, model: str) -> Path:
     """Return where the estimates of a model over all its runs are kept."""
-    return benchmark.context.home.estimates / benchmark.name / "models" / f"{model}.parquet"
+    return benchmark.study.home.estimates / benchmark.name / "models" / f"{model}.parquet"
 
 
 def compared_paths(benchmark: Bound) -> dict[str, Path]:
     """Return where the comparisons and the benchmark's own tables are kept, by name."""
     names = ("comparisons", INSTRUMENTS, *(each.name for each in benchmark.tables))
-    folder = benchmark.context.home.estimates / benchmark.name
+    folder = benchmark.study.home.estimates / benchmark.name
     return {name: folder / name / f"{name}.parquet" for name in names}
 
 
@@ -124,7 +124,7 @@ def comparison_digest(benchmark: Bound) -> str:
 
 
 def _rules(benchmark: Bound) -> list[Any]:
-    settings, seed = benchmark.settings.affecting(Stage.SCORING), benchmark.context.seed
+    settings, seed = benchmark.settings.affecting(Stage.SCORING), benchmark.seed
     known = [VERSION, benchmark.versions[Stage.SCORING], seed, settings, benchmark.scoring_digest()]
     # It marks rows with too few answers.
     return [*known, coverage.digest(), *reader_error.error_digest(benchmark)]

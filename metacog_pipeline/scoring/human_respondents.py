@@ -58,8 +58,8 @@ def keep(
     people = by_partition(found.records)
     answers = pl.concat([_answers(benchmark, name, records) for (name, _), records in people.items()])
     answers = answers.sort("model", "condition", "item_id")
-    write_frame(answers, path_of(benchmark.context.home, benchmark.name), file_sha256(file))
-    return replace(found, study=benchmark.context.study), len(people)
+    write_frame(answers, path_of(benchmark.study.home, benchmark.name), file_sha256(file))
+    return replace(found, study=benchmark.study), len(people)
 
 
 def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataFrame:

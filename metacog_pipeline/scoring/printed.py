@@ -20,7 +20,7 @@ FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parq
 
 def paths(benchmark: Bound) -> list[Path]:
     """Return where the printed numbers are kept."""
-    return [benchmark.context.home.estimates / benchmark.name / "published" / name for name in FILES]
+    return [benchmark.study.home.estimates / benchmark.name / "published" / name for name in FILES]
 
 
 def write(benchmark: Bound) -> None:
@@ -71,4 +71,4 @@ def _input_digest(benchmark: Bound) -> str:
     tables = shipped("data", "published", benchmark.name)
     files = [[path.name, sha256_hex(path.read_bytes())] for path in sorted(tables.glob("*.csv"))]
     versions = [VERSION, benchmark.versions[Stage.SCORING], comparisons.VERSION]
-    return sha256_hex(canonical_json([*versions, benchmark.context.seed, files]))
+    return sha256_hex(canonical_json([*versions, benchmark.seed, files]))

@@ -52,17 +52,17 @@ def deciding(benchmark: Bound) -> ModelSpec | None:
     """Return the reader model, if its verdicts decide anything of a benchmark."""
     declared = benchmark.judging
     decides = declared is not None and "verdict" in schema_of(declared.row)
-    return benchmark.context.study.reader_model if decides else None
+    return benchmark.study.reader_model if decides else None
 
 
 def error_path(benchmark: Bound) -> Path:
     """Return where the counts of labels are kept."""
-    return benchmark.context.home.audits / f"{benchmark.name}.json"
+    return benchmark.study.home.audits / f"{benchmark.name}.json"
 
 
 def reader_digest(benchmark: Bound) -> str:
     """Return the digest of who decides in which words: labels of another reader say nothing of this one."""
-    reader, declared = benchmark.context.study.reader_model, benchmark.judging
+    reader, declared = benchmark.study.reader_model, benchmark.judging
     words = None if declared is None else declared.prompt_digest
     worded = None if words is None else words(benchmark)
     return sha256_hex(canonical_json([None if reader is None else request_digest(reader), worded]))

@@ -186,7 +186,7 @@ def leaderboard_digest(study: Study, stages: Stages | None = None) -> str:
 
 
 def _inputs(benchmark: Bound, stages: Stages) -> Iterator[Sequence[object]]:
-    people = human_respondents.path_of(benchmark.context.home, benchmark.name)
+    people = human_respondents.path_of(benchmark.study.home, benchmark.name)
     # Not the digest inside the file: that is of the whole table it was read from, kept or not.
     yield [benchmark.name, file_sha256(people) if people.exists() else None, *printed.marks(benchmark)]
     for each in tasks.partitions(benchmark):

@@ -25,7 +25,7 @@ def scored(study: Study) -> Bound:
 
 def publish(benchmark: Bound) -> None:
     """Build the board of the study of a scored benchmark."""
-    study = benchmark.context.study
+    study = benchmark.study
     files.pool(benchmark)
     files.compare(benchmark)
     cross_benchmark.publish(study)

@@ -96,7 +96,7 @@ def steps(found: Imported) -> dict[str, str]:
 
 
 def kept(into: Bound, run: int = 1) -> list[Record]:
-    study = into.context.study
+    study = into.study
     return list(kept_records(Partition(study, into.name, study.model("theirs"), run).folder))
 
 
@@ -179,7 +179,7 @@ def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
 
 def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(benchmark, tmp_path):
     into = benchmark("selfknowledge")
-    other = bound(into.context.study, "signaldetection")
+    other = bound(into.study, "signaldetection")
     assert [spec.name for spec in tasks.models(other)] == ["theirs"]  # until something is imported
     take(into, tmp_path / "a.csv", [{"item_id": into.items[0].item_id, "answer": "x", "knows": "yes"}])
     assert [spec.name for spec in tasks.models(into)] == ["theirs"] and not tasks.models(other)

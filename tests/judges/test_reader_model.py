@@ -195,4 +195,4 @@ def test_tasks_whose_words_decide_nothing_go_to_the_reader_where_no_judge_is_nam
     path = written(tmp_path, benchmarks={"metacogbench": {"limit": 4}, "medley": {"dataset": "sample"}})
     own = bound(load_study(path), "metacogbench")
     assert own.judging.wanted(own)
-    assert [each.name for each in own.judging.judges(own, own.context.study.models[0])] == ["reader"]
+    assert [each.name for each in own.judging.judges(own, own.study.models[0])] == ["reader"]

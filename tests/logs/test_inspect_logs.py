@@ -151,7 +151,7 @@ def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, c
         '\n[[models]]\nname = "dummy"\nprovider = "replay"\n'
     )
     items = bound(load_study(study), "metamedqa")
-    items.context.study.prepare()
+    items.study.prepare()
     construction.build(items)
     another = [item.item_id for item in items.items[:8]]
 

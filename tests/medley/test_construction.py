@@ -184,7 +184,7 @@ def test_a_pool_becomes_instances_through_all_stages(pool, tmp_path):
     )
     bench = Medley.of(load_study(tmp_path / "study.toml"))
     made = {step.name: construction.run_step(bench, step) for step in bench.construction()}
-    failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
+    failed = {name for each in made.values() for name, (holds, _) in each.checks.items() if not holds}
     assert failed == {"fit_to_be_released"}
     assert made["panels"].frame["again"].null_count() == 2
     gates = dict(made["gates"].frame.select("name", "status").iter_rows())

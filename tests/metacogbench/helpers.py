@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Call, Context, Scored
+from metacog_pipeline.benchmark.contract import Call, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, groups
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, ask_item, scored_step
@@ -31,7 +31,7 @@ TABLES = {each.name: each for each in MetaCogBench.tables}
 def bound(seed: int = 0, **settings: Any) -> MetaCogBench:
     """Return the benchmark bound to a study of that seed."""
     study: Any = SimpleNamespace(study=SimpleNamespace(seed=seed), judges=())
-    return MetaCogBench(Settings(**settings), Context(study))
+    return MetaCogBench(Settings(**settings), study)
 
 
 def read(

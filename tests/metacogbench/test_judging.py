@@ -118,9 +118,7 @@ def test_who_judges_whom():
 def test_the_reader_model_judges_where_the_study_names_nobody():
     def names(judges: tuple[str, ...], reader: ModelSpec | None) -> list[str]:
         study = SimpleNamespace(judges=(row("strict"), row("reader")), reader_model=reader)
-        bench: Any = SimpleNamespace(
-            context=SimpleNamespace(study=study), settings=SimpleNamespace(judges=judges)
-        )
+        bench: Any = SimpleNamespace(study=study, settings=SimpleNamespace(judges=judges))
         return [each.name for _, each in judges_of(bench, row("alpha"))]
 
     assert names(("self", "strict"), row("reader")) == ["alpha", "strict"]

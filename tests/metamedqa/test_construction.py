@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from metacog_pipeline.benchmark.seeded_sample import drawn, seeded_sample
+from metacog_pipeline.benchmark.item import drawn, seeded_sample
 from metacog_pipeline.benchmarks.metamedqa import construction
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules

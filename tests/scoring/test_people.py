@@ -57,10 +57,10 @@ def kept(into: Bound, file: Path) -> tuple[int, int, int]:
 
 def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
     assert kept(into, trials(tmp_path / "p.csv", 10)) == (120, 10, 0)
-    found = people.measured(into.context.study)
+    found = people.measured(into.study)
     assert set(found["source"]) == {"human"} and set(found["model"]) == {"people"}
     accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
-    own = pl.read_parquet(people.path_of(into.context.home, "questions"))
+    own = pl.read_parquet(people.path_of(into.study.home, "questions"))
     shares = own.group_by("model").agg(pl.col("correct").mean())["correct"]
     assert accuracy["estimate"] == pytest.approx(shares.mean()) and accuracy["n_items"] == 10
     assert accuracy["low"] < accuracy["estimate"] < accuracy["high"]
@@ -74,17 +74,17 @@ def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
 
 def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 4, lambda who: 0.95))
-    found = people.measured(into.context.study)
+    found = people.measured(into.study)
     shares = found.filter(pl.col("measure").str.contains("accuracy|auroc2$|brier|ece|mean_confidence"))
     assert shares["low"].min() >= 0 and shares["high"].max() <= 1
     kept(into, trials(tmp_path / "same.csv", 4, lambda who: 1.0))
-    found = people.measured(into.context.study)
+    found = people.measured(into.study)
     accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
     assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
 
 
 def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path):
-    study = into.context.study
+    study = into.study
     publishing.publish(study)
     for change in (
         lambda: kept(into, trials(tmp_path / "p.csv", 5)),
@@ -99,7 +99,7 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
 
 def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 5))
-    study = into.context.study
+    study = into.study
 
     def board() -> Any:
         publishing.publish(study)
@@ -124,4 +124,4 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
         people.keep(into, path, (), None, ImportOptions(people="subject"))
     with pytest.raises(StudyError, match="no column 'who'"):
         people.keep(into, path, (), None, ImportOptions(people="who"))
-    assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
+    assert pl.read_parquet(people.path_of(into.study.home, "questions")).height == 24

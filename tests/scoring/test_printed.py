@@ -23,7 +23,8 @@ def of(home: Home, made: list[str], *, name: str = "medley", version: str = "1",
         versions={Stage.SCORING: version},
         contrasts=(),
         questions=(),
-        context=SimpleNamespace(home=home, seed=seed),
+        study=SimpleNamespace(home=home),
+        seed=seed,
     )
 
 

@@ -29,7 +29,7 @@ def bench(tmp_path_factory):
 
 def changed(bench, seed=None, **settings):
     """The benchmark in the same home under another seed, or with other settings."""
-    study = bench.context.study
+    study = bench.study
     own = study.study if seed is None else study.study.model_copy(update={"seed": seed})
     table = study.benchmarks[bench.name].model_copy(update=settings)
     other = {"study": own, "benchmarks": {**study.benchmarks, bench.name: table}}
@@ -37,13 +37,13 @@ def changed(bench, seed=None, **settings):
 
 
 def test_nothing_is_stale_where_nothing_changed(bench):
-    found = staleness.stale(bench.context.study)
+    found = staleness.stale(bench.study)
     assert not (found.steps or found.partitions or found.compared)
     assert found.leaderboard and found.report, "which were never built"
 
 
 def test_another_seed_makes_the_numbers_stale_and_not_the_answers_that_were_read(bench):
-    other = changed(bench, seed=bench.context.seed + 1)
+    other = changed(bench, seed=bench.seed + 1)
     for each in tasks.partitions(other):
         assert staleness.free_stages(other, each) == ("run_estimates",)
     assert staleness.comparisons_stale(other)
@@ -51,7 +51,7 @@ def test_another_seed_makes_the_numbers_stale_and_not_the_answers_that_were_read
 
 def test_another_setting_of_reading_makes_the_responses_stale(bench):
     other = changed(bench, yes_no="strict")
-    stages = {each.stages for each in staleness.stale(other.context.study).partitions}
+    stages = {each.stages for each in staleness.stale(other.study).partitions}
     assert stages == {("responses", "run_estimates")}
 
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_gone_makes_its_own_stage_stale(bench):
     kept = path.read_bytes()
     path.unlink()
     try:
-        found = staleness.stale(bench.context.study)
+        found = staleness.stale(bench.study)
         assert [(each.partition, each.stages) for each in found.partitions] == [(one, ("run_estimates",))]
         assert not staleness.stale_stages(bench, two)
     finally:
@@ -71,7 +71,7 @@ def test_a_file_that_is_gone_makes_its_own_stage_stale(bench):
 @pytest.fixture
 def built(bench):
     """The study with a leaderboard and a report that were just made."""
-    study = bench.context.study
+    study = bench.study
     study.home.leaderboard.write_bytes(b"tables")
     study.home.page.parent.mkdir(parents=True, exist_ok=True)
     study.home.page.write_text("page")
@@ -105,7 +105,7 @@ def test_answers_that_are_to_be_asked_again_make_every_stage_stale(bench, monkey
 
 
 def test_a_partition_that_was_complete_for_other_questions_is_incomplete(bench):
-    study, folder = bench.context.study, tasks.partitions(bench)[0].folder
+    study, folder = bench.study, tasks.partitions(bench)[0].folder
     assert partition_states(study)[0].state == "complete"
     before = read_manifest(folder)
     write_manifest(folder, {**before, "fingerprint": "of other questions"})

@@ -101,7 +101,7 @@ def test_questions_of_ones_own_are_asked_and_are_stale_when_the_file_changes(tmp
     (tmp_path / "q.jsonl").write_text(
         '{"question": "Who?", "answer": "Ada"}\n{"id": 7, "question": "?", "answers": []}\n'
     )
-    ask(own.context.study)
+    ask(own.study)
     assert {(each.item_id, each.question_id, each.accepted()) for each in own.items} == {
         ("sk-own-000000", "0", ("Ada",)), ("sk-own-000001", "7", ()),
     }  # fmt: skip

@@ -65,7 +65,7 @@ def test_the_authors_words_are_asked_with_where_they_are_fetched(bench, tmp_path
         benchmark.wording  # noqa: B018
     names = [f"{step}{code}" for step in ("DIRECT_QA", "META_QA") for code in ("", "_CN", "_KO", "_ES")]
     (tmp_path / "prompt.py").write_text("".join(f"{name}_PROMPT = '{name} {{question}}'\n" for name in names))
-    fetch(benchmark.context.home, [REFERENCE_PROMPTS], folder=tmp_path)
+    fetch(benchmark.study.home, [REFERENCE_PROMPTS], folder=tmp_path)
     words = benchmark.wording
     (message,) = prompts.messages(bench.CAPITAL, "dual_ko", prompts.META, words)
     assert message.content == "META_QA_KO 프랑스의 수도는 어디입니까?"

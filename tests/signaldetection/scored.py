@@ -134,5 +134,5 @@ def construct(
     bench = bound(home, dataset=f'"{dataset}"', tasks=str(list(tasks)), trials=str(trials), seed=seed)
     done = construction.build(bench)
     return Built(
-        bench.items, dict(done.checks["both_labels"].facts), construction.items_path(Home(home), bench.name)
+        bench.items, dict(done.checks["both_labels"][1]), construction.items_path(Home(home), bench.name)
     )

@@ -81,7 +81,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
 
     @property
     def judges(self) -> tuple[ModelSpec, ...]:
-        by_name = {spec.name: spec for spec in self.context.study.judges}
+        by_name = {spec.name: spec for spec in self.study.judges}
         return tuple(by_name[name] for name in self.settings.judges)
 
     # --- items ------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Medley(contract.Benchmark[settings.Settings, Instance, contract.Response])
         return scored.with_columns(scoring=pl.lit(self.settings.scoring), wording=pl.lit("house"))
 
     def scoring_digest(self) -> Any:
-        return [items_digest(self.context.home, self.name, Instance)]
+        return [items_digest(self.study.home, self.name, Instance)]
 
 
 def blanks_marked(responses: pl.DataFrame) -> pl.DataFrame:

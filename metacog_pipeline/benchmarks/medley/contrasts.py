@@ -186,7 +186,7 @@ def related(benchmark: measures.Bound) -> Mapping[str, frozenset[str]]:
     """Return {model: the instances that show an analyst of its family}, by the study file or its name."""
     shown = {item.item_id: {published_family(a.model_id) for a in item.analysts} for item in benchmark.items}
     found = {}
-    for spec in benchmark.context.study.models:
+    for spec in benchmark.study.models:
         own = {name.lower() for name in (spec.family, published_family(spec.model or spec.name)) if name}
         found[spec.name] = frozenset(item for item, families in shown.items() if families & own - {UNKNOWN})
     return found
@@ -348,7 +348,7 @@ def ceiling(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
 
 def size_slopes(benchmark: measures.Bound, groups: Sequence[Group]) -> Rows:
     """Yield how scores grow with size within families, and evaluation minus control."""
-    known = {spec.name: spec for spec in benchmark.context.study.models if spec.params_b}
+    known = {spec.name: spec for spec in benchmark.study.models if spec.params_b}
     for base, own in _scored(groups):
         sized = [each for each in own if each.model in known]
         specs = [known[each.model] for each in sized]
@@ -435,7 +435,7 @@ CONTRASTS: tuple[Contrast, ...] = (
     Contrast("analyst_overlap", overlap, "holm", (*_OWN, "measure", "a"), version="2",
              words="Whether models score otherwise where they meet an analyst of their own family."),
     Contrast("rank", ranked, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
-    Contrast("cross_domain", rankings, None, paper="Tables S5, S6, S8", version="2",
+    Contrast("cross_domain", rankings, None, version="2",
              words="Agreement of rankings by domain, without a domain, by average, and by MMS and MAS."),
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
     Contrast("ability_rho", ability_checks, None, words="Judged dimensions within and between abilities; other maps."),

@@ -361,7 +361,7 @@ def _read(benchmark: Any, transcripts: pl.DataFrame, responses: pl.DataFrame) ->
     if responses.is_empty():
         return pl.DataFrame(schema=JUDGEMENT_SCHEMA)
     name, run = responses.select("model", "run").row(0)
-    given, model = cases(benchmark.items, responses), benchmark.context.study.model(name)
+    given, model = cases(benchmark.items, responses), benchmark.study.model(name)
     return read_judgements(transcripts, given, benchmark.judges, model=model, run=run)
 
 

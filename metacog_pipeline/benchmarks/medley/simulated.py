@@ -1,7 +1,7 @@
 """Simulated respondents of known character, who answer in text.
 
 A respondent starts from an opinion on each claim, one of the five labels: in part the case's, in part its own for that
-case, the rest new in each run (`seeded_sample.mixed`). Then its character decides:
+case, the rest new in each run (`item.mixed`). Then its character decides:
 
 argument-follower  takes the side of the best argument on a claim if that is a strong one, and says whose and which; how
                    many hold a position does not matter to it
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmark.item import mixed, uniforms
 from metacog_pipeline.benchmarks.medley.construction.pool import SCALE
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DIFFICULTIES, STEPS, Instance, claim_item
 from metacog_pipeline.benchmarks.medley.prompts import OPPOSES, SUPPORTS, UNCERTAIN, position, quoted

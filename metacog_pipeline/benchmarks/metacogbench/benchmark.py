@@ -90,7 +90,7 @@ class MetaCogBench(Benchmark[settings.Settings, items.Item, rules.Response]):
     @cached_property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError for a file that cannot be used."""
-        return words_of(self.context.study, self.settings.wording, load_wording)
+        return words_of(self.study, self.settings.wording, load_wording)
 
     def construction(self) -> tuple[contract.Step, ...]:
         return items.STEPS

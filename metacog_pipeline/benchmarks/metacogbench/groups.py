@@ -136,7 +136,7 @@ def tier_groups(group: Group) -> dict[str, TierGroup]:
     """Return the tiers a group was asked, in their order."""
     if group not in _TIERS:
         parts = group.frame.partition_by("tier", as_dict=True)
-        runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
+        runs, seed = group.frame["run"].n_unique(), group.benchmark.seed
         _TIERS[group] = {
             tier: TierGroup(tier, seed, runs, parts[tier,]) for tier in TIERS if (tier,) in parts
         }

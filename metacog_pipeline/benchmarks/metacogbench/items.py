@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Inputs, Made, Step
+from metacog_pipeline.benchmark.item import seeded_sample
 from metacog_pipeline.benchmark.schema import AsJson
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.files import sha256_hex, shipped
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def turned(item: Item, seed: int) -> Item:
 
 def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
     settings = bench.settings
-    items = chosen_items(settings.dataset, bench.context.seed, settings.limit, settings.rounds)
+    items = chosen_items(settings.dataset, bench.seed, settings.limit, settings.rounds)
     counts = {tier: sum(item.tier == tier for item in items) for tier in TIERS}
     return Made(items, facts={"dataset": settings.dataset, **counts})
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Scored, Small, schema_of
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.item import uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.groups import Floats, item_weights, summed
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, CONDITIONS, Item
@@ -153,8 +153,8 @@ class Judgement:
 
 def judges_of(bench: MetaCogBench, model: ModelSpec) -> list[tuple[str, ModelSpec]]:
     """Return who judges ``model``, by their names in the study's list; the reader model where the table names none."""
-    rows = {row.name: row for row in bench.context.study.judges}
-    reader = bench.context.study.reader_model
+    rows = {row.name: row for row in bench.study.judges}
+    reader = bench.study.reader_model
     names = bench.settings.judges or (() if reader is None else (reader.name,))
     return [(name, model if name == SELF else rows[name]) for name in names]
 
@@ -177,7 +177,7 @@ def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.Da
     schema, rows = schema_of(Judgement), list[dict[str, Any]]()
     if responses.is_empty():
         return schema.to_frame()
-    model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
+    model, run = bench.study.model(responses["model"][0]), int(responses["run"][0])
     judged = cases(bench.items, responses, bench.wording)
     calls = judge_calls(transcripts, "model", "item_id", "condition", "item_hash")
     for name, judge in judges_of(bench, model):
@@ -234,7 +234,7 @@ class SimulatedJudge:
 
 
 JUDGING = Judging(
-    wanted=lambda bench: bool(bench.settings.judges) or bench.context.study.reader_model is not None,
+    wanted=lambda bench: bool(bench.settings.judges) or bench.study.reader_model is not None,
     judges=lambda bench, model: tuple(judge for _, judge in judges_of(bench, model)),
     tasks=lambda bench, judge, responses: _judge_tasks(cases(bench.items, responses, bench.wording), judge),
     longest=lambda bench, model, judge: _judge_tasks(
@@ -328,7 +328,7 @@ def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
         for key, part in both.partition_by(names, maintain_order=True, as_dict=True).items():
             own, model = key[: len(_GROUP)], key[len(_GROUP)] if len(key) > len(_GROUP) else None
             for rule, column in RULES[str(key[2])].items():
-                found = _measured(part, column, benchmark.context.seed)
+                found = _measured(part, column, benchmark.seed)
                 rows += [(BENCHMARK, *own, model, rule, *each) for each in found]
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -14,7 +14,7 @@
 3     gives every value right with chance ``transfer``, else as many as do not suffice
 ====  ====================================================================================================================
 
-Every chance is decided by a number that mixes three parts (`seeded_sample.mixed`): the item's, the observer's own for that
+Every chance is decided by a number that mixes three parts (`item.mixed`): the item's, the observer's own for that
 item, and the rest, new in each run and condition. Over many items each chance is what it is said to be; over runs of one
 item it is not, since items are hard for everybody and repeated runs resemble each other.
 """
@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmark.item import mixed, uniforms
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Field, Item, Scalar
 from metacog_pipeline.benchmarks.metacogbench.rules import UNANSWERABLE

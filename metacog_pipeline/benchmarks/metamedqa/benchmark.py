@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
-from metacog_pipeline.benchmark.seeded_sample import drawn
+from metacog_pipeline.benchmark.item import drawn
 from metacog_pipeline.benchmarks.metamedqa import BOARD, read
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import STEPS, Files
@@ -112,17 +112,17 @@ class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):
     @property
     def items(self) -> Sequence[Question]:
         """The items of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
-        return drawn(self.built, self.settings.limit, self.context.seed, "limit")
+        return drawn(self.built, self.settings.limit, self.seed, "limit")
 
     @property
     def files(self) -> Files:
         folder = self.settings.folder
-        own = None if folder is None else self.context.beside(folder)
-        return Files(self.context.home, self.settings.dataset, own)
+        own = None if folder is None else self.study.beside(folder)
+        return Files(self.study.home, self.settings.dataset, own)
 
     @property
     def wording(self) -> Wording:
-        return words_of(self.context.study, self.settings.wording, load_wording)
+        return words_of(self.study, self.settings.wording, load_wording)
 
     def conditions(self) -> tuple[c.Condition, ...]:
         names = dict.fromkeys(self.wording.condition(name) for name in self.settings.conditions)

@@ -196,7 +196,7 @@ def between_models(
     for compared in compared_sets(groups, "models"):
         place = {name: number for number, name in enumerate(compared.groups)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-        yield from on_shared_items(compared, pairs, benchmark.context.seed)
+        yield from on_shared_items(compared, pairs, benchmark.seed)
 
 
 def on_shared_items(compared: Compared, pairs: Pairs, seed: int) -> Iterator[Comparison]:
@@ -325,11 +325,11 @@ def _contrast(
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
         for compared in compared_sets(groups, what):
-            yield from test(compared, benchmark.context.seed)
+            yield from test(compared, benchmark.seed)
 
     return Contrast(
         family, compute, correction=None, within=("dataset", "source", "condition", "model", "family", "measure"),
-        paper="Statistical analysis", words=words, unit=unit, by_model=what == "conditions", version="2",
+        words=words, unit=unit, by_model=what == "conditions", version="2",
     )  # fmt: skip
 
 

@@ -141,7 +141,7 @@ NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 
 def confidence(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Return the measures of stated confidence of each group, over its answers with a letter and a confidence."""
-    seed, found = benchmark.context.seed, []
+    seed, found = benchmark.seed, []
     for group in groups:
         stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
         cells = calibration.cells_of(stated)
@@ -192,7 +192,7 @@ def _missing_answer_recall(group: Group) -> Estimate | None:
 
 _OWN = {
     "missing_answer_recall": Resting(_missing_answer_recall, (("_key", (E,)),)),
-    "coverage": Resting(lambda group: share({"_lettered": 1})(group.everything), ()),
+    "coverage": Resting(lambda group: share({"_lettered": 1})(replace(group, rows=group.frame)), ()),
 }
 _SAID = {
     "missing": "none of the above, where no listed answer is right",

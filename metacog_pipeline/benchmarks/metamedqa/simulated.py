@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
-from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmark.item import mixed, uniforms
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item, Letter
 from metacog_pipeline.benchmarks.metamedqa.prompts import options_block
 from metacog_pipeline.files import canonical_json, read_toml, shipped

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark import contract as c
-from metacog_pipeline.benchmark.seeded_sample import drawn
+from metacog_pipeline.benchmark.item import drawn
 from metacog_pipeline.benchmarks.questions import BOARD, prompts, read
 from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, files_of
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
@@ -101,7 +101,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
     @property
     def items(self) -> Sequence[Question]:
         """The questions of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
-        return drawn(super().items, self.settings.limit, self.context.seed, self.name)
+        return drawn(super().items, self.settings.limit, self.seed, self.name)
 
     def probes(self) -> Iterable[c.Probe]:
         """Return each question with its options, or with the answers that are accepted."""
@@ -113,7 +113,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
 
     @property
     def wording(self) -> prompts.Words:
-        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
+        return words_of(self.study, self.settings.wording, prompts.load_wording)
 
     def conditions(self) -> tuple[c.Condition, ...]:
         """Return the ways to elicit confidence; log-probabilities of letters only where a question has options."""
@@ -131,7 +131,7 @@ class OwnQuestions(c.Benchmark[Settings, Question, read.Response]):
 
     def _asked(self, name: str, every: Sequence[Question]) -> Sequence[Question]:
         found = [each for each in every if each.options or name != "choice_logprob"]
-        models = self.context.study.models
+        models = self.study.models
         # Logs of several tasks are in one study: what its models were never asked is not missing.
         replayed = all(spec.provider == "replay" for spec in models)
         return answered_only(self, models, ((name, found),))[0][1] if replayed else found

@@ -54,8 +54,8 @@ class Settings(sections.Settings):
 def files_of(benchmark: Any) -> list[Path]:
     """Return the files the items are read from: those the study names, then those that came with imported logs."""
     named = benchmark.settings.items
-    own = [SHIPPED if each == SAMPLE else benchmark.context.beside(each) for each in named]
-    return [*own, *sorted(benchmark.context.home.imported.glob("*.jsonl"))]
+    own = [SHIPPED if each == SAMPLE else benchmark.study.beside(each) for each in named]
+    return [*own, *sorted(benchmark.study.home.imported.glob("*.jsonl"))]
 
 
 def item_of(row: rows.Row) -> Question:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmark.item import uniforms
 from metacog_pipeline.benchmarks.questions import prompts
 from metacog_pipeline.benchmarks.questions.items import LETTERS
 from metacog_pipeline.interchange.question import Question

@@ -100,9 +100,9 @@ class SelfKnowledge(contract.Benchmark[Settings, items.Item, read.Response]):
         """The words of the prompts."""
         if self.settings.wording == REFERENCE:
             ours = {("en", PRECEDED): prompts.load_wording().template("en", PRECEDED)}
-            theirs = items.reference_prompts(SOURCES[items.REFERENCE_PROMPTS].load(self.context.home))
+            theirs = items.reference_prompts(SOURCES[items.REFERENCE_PROMPTS].load(self.study.home))
             return prompts.Wording("reference", ours | theirs)
-        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
+        return words_of(self.study, self.settings.wording, prompts.load_wording)
 
     def conditions(self) -> tuple[contract.Condition, ...]:
         wanted = {DUAL: self.settings.languages, IDK: self.settings.idk_languages}

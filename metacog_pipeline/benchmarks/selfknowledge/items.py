@@ -13,9 +13,9 @@ import pyarrow as pa
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from metacog_pipeline.benchmark import source_files
-from metacog_pipeline.benchmark.contract import Checked, Inputs, Made, Step
+from metacog_pipeline.benchmark.contract import Inputs, Made, Step
 from metacog_pipeline.benchmark.contract import Item as ContractItem
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.item import seeded_sample
 from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
 from metacog_pipeline.errors import SourceError, StudyError, one_line
@@ -278,13 +278,13 @@ def split_of(dataset: Dataset, named: str | None) -> str:
 def _file(benchmark: Any) -> Path | None:
     """Return the file of a study that asks the sample or questions of its own; None of a published set."""
     if named := benchmark.settings.questions:
-        return benchmark.context.beside(named)  # type: ignore[no-any-return]
+        return benchmark.study.beside(named)  # type: ignore[no-any-return]
     return SAMPLE_FILE if benchmark.settings.dataset == SAMPLE else None
 
 
 def parts_of(benchmark: Any) -> dict[str, list[Row]]:
     """Return the sources the study's questions are read from, verified."""
-    home, dataset, split = benchmark.context.home, benchmark.settings.dataset, benchmark.split
+    home, dataset, split = benchmark.study.home, benchmark.settings.dataset, benchmark.split
     if file := _file(benchmark):
         return {dataset: of_rows(file, own)}
     return {name: SETS[name].of(SOURCES[name].load(home)) for name in PARTS[dataset][split]}
@@ -332,7 +332,7 @@ def input_digests(benchmark: Any) -> object:
     dataset, split = benchmark.settings.dataset, benchmark.split
     if file := _file(benchmark):
         return [split, {dataset: sha256_hex(file.read_bytes()) if file.is_file() else ""}]
-    return [split, source_files.kept_digests(SOURCES, benchmark.context.home, PARTS[dataset][split])]
+    return [split, source_files.kept_digests(SOURCES, benchmark.study.home, PARTS[dataset][split])]
 
 
 def bring_sources(benchmark: Any, inputs: Inputs) -> Made:
@@ -346,11 +346,11 @@ def bring_sources(benchmark: Any, inputs: Inputs) -> Made:
 def make_items(benchmark: Any, inputs: Inputs) -> Made:
     """Build the items the study asks."""
     settings, split = benchmark.settings, benchmark.split
-    drawn = {"limit": settings.limit, "seed": benchmark.context.seed}
+    drawn = {"limit": settings.limit, "seed": benchmark.seed}
     items = build(parts_of(benchmark), settings.dataset, split, **drawn)
     without = sum(not any(accepted for _, accepted in item.answers) for item in items)
     facts = {"dataset": settings.dataset, "split": split, "items": len(items), "unanswerable": without}
-    mostly = Checked(10 * without <= len(items), {"without an answer": without})
+    mostly = (10 * without <= len(items), {"without an answer": without})
     return Made(rows=items, facts=facts, checks={"mostly_answerable": mostly})
 
 

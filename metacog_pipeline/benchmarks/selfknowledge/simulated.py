@@ -9,7 +9,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import Any
 
-from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmark.item import mixed, uniforms
 from metacog_pipeline.benchmarks.selfknowledge import prompts
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import ABSTENTIONS, DIRECT, META, PLACE, YES_NO

@@ -59,7 +59,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, read.Response]):
     @cached_property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError where a task or condition of the study has none."""
-        found = words_of(self.context.study, self.settings.wording, load_wording)
+        found = words_of(self.study, self.settings.wording, load_wording)
         for task, condition in product(self.settings.tasks, self.settings.conditions):
             found.text(task, condition)
         return found

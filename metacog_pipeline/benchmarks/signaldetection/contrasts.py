@@ -201,7 +201,7 @@ def _of(family: Callable[..., Iterator[Comparison]]) -> Callable[..., Iterator[C
 
     def compute(benchmark: Bound, groups: Sequence[Group], *wanted: Wanted) -> Iterator[Comparison]:
         rated = (group for group in groups if group.complete and measures.rated(group.condition))
-        return family([measures.fitted(benchmark, group) for group in rated], benchmark.context.seed, *wanted)
+        return family([measures.fitted(benchmark, group) for group in rated], benchmark.seed, *wanted)
 
     return compute
 
@@ -220,7 +220,7 @@ CONTRASTS = (
         words="Posteriors of one model on two tasks.",
     ),
     Contrast(
-        "criterion_z", criteria, None, _TOGETHER, paper="table S2",
+        "criterion_z", criteria, None, _TOGETHER,
         words="c, d′, c′ of two risk conditions, conditions taken as independent.",
     ),
     Contrast(

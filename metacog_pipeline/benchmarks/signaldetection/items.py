@@ -27,8 +27,8 @@ from typing import Any, Literal, cast
 import polars as pl
 
 from metacog_pipeline.benchmark import contract, source_files
-from metacog_pipeline.benchmark.contract import Benchmark, Checked, Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Made, Step
+from metacog_pipeline.benchmark.item import seeded_sample
 from metacog_pipeline.benchmark.source_files import PinnedFile
 from metacog_pipeline.benchmarks.signaldetection.settings import Task
 from metacog_pipeline.errors import SourceError
@@ -194,12 +194,12 @@ def input_digests(benchmark: Bound) -> dict[str, str]:
     names = wanted(benchmark.settings.tasks)
     if benchmark.settings.dataset == "sample":
         return {name: sha256_hex(_sample(name).read_bytes()) for name in names}
-    return source_files.kept_digests(SOURCES, benchmark.context.home, names)
+    return source_files.kept_digests(SOURCES, benchmark.study.home, names)
 
 
 def texts_of(benchmark: Bound) -> dict[str, Texts]:
     """Return the sources by name, verified; SourceError where one is missing or not the pinned one."""
-    names, home = wanted(benchmark.settings.tasks), benchmark.context.home
+    names, home = wanted(benchmark.settings.tasks), benchmark.study.home
     if benchmark.settings.dataset == "sample":
         return {name: read_table(_sample(name), _sample(name).stem) for name in names}
     return {name: _READ[name](SOURCES[name].load(home), name) for name in names}
@@ -218,10 +218,10 @@ def make_items(benchmark: Bound, inputs: Inputs) -> Made:
     """Build the items of the study's tasks."""
     chosen = benchmark.settings
     trials = {task: chosen.trials_of(task) for task in TASKS if task in chosen.tasks}
-    items = build(texts_of(benchmark), trials, benchmark.context.seed, chosen.dataset)
+    items = build(texts_of(benchmark), trials, benchmark.seed, chosen.dataset)
     counts = Counter(f"{item.task}{item.stimulus}" for item in items)
     by_label = {f"{task}{label}": counts[f"{task}{label}"] for task in trials for label in (0, 1)}
-    both = Checked(all(by_label.values()), by_label)
+    both = (all(by_label.values()), by_label)
     return Made(rows=items, facts={"dataset": chosen.dataset, **by_label}, checks={"both_labels": both})
 
 

@@ -300,7 +300,7 @@ def fitted(benchmark: Bound, group: Group) -> Fitted:
     table, names = trials_of(group).table, (group.dataset, group.source, group.task or "", group.model)
     if why := _silent(table) or identifiability.reasons_of(table)[0]:
         return Fitted(*names, int(table.n[0]), why)
-    return fitted_counts(names, table, benchmark.context.seed, benchmark.context.home.cache / "posteriors")
+    return fitted_counts(names, table, benchmark.seed, benchmark.study.home.cache / "posteriors")
 
 
 def bayes_estimates(benchmark: Bound, group: Group) -> Estimates:

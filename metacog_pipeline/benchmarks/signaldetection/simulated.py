@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 
-from metacog_pipeline.benchmark.seeded_sample import mixed, uniforms
+from metacog_pipeline.benchmark.item import mixed, uniforms
 from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.files import canonical_json

@@ -157,13 +157,13 @@ def folder_of(benchmark: Any) -> Path:
     if benchmark.settings.dataset == "sample":
         return shipped("data", "medley", "sample")
     named = benchmark.settings.folder
-    return sources.load_source(benchmark.context.home) if named is None else benchmark.context.beside(named)
+    return sources.load_source(benchmark.study.home) if named is None else benchmark.study.beside(named)
 
 
 def digest(benchmark: Any) -> str | None:
     """Return the SHA-256 of what the instances are read from; None for a source that is not home yet."""
     if benchmark.settings.dataset == "published":
-        return sources.kept_digest(benchmark.context.home)
+        return sources.kept_digest(benchmark.study.home)
     folder = folder_of(benchmark)
     files = sorted(path for path in folder.rglob("*.json") if path.is_file())
     contents = {p.relative_to(folder).as_posix(): sha256_hex(p.read_bytes()) for p in files}

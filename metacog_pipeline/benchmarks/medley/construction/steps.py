@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Checked, Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import drawn
+from metacog_pipeline.benchmark.contract import Inputs, Made, Step
+from metacog_pipeline.benchmark.item import drawn
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction import pool, sets
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
@@ -24,7 +24,7 @@ CLOSE = 1e-9
 
 def _source(benchmark: Any, inputs: Inputs) -> Made:
     if benchmark.settings.dataset == "published":
-        (found,) = sources.fetch(benchmark.context.home, [sources.PUBLISHED])
+        (found,) = sources.fetch(benchmark.study.home, [sources.PUBLISHED])
         return Made(facts={"origin": found.origin, "instances": found.rows})
     known = sets.given(benchmark).instances
     return Made(facts={"origin": sets.folder_of(benchmark).name, "instances": len(known)})
@@ -98,7 +98,7 @@ def _made(rows: Sequence[Mapping[str, Any]], check: str) -> Made:
     frame = pl.DataFrame(list(rows), infer_schema_length=None, schema_overrides={"again": pl.Boolean})
     tried = frame["again"].drop_nulls() if rows else pl.Series([], dtype=pl.Boolean)
     shown = {"made again": f"{int(tried.sum())} of {len(tried)}"}
-    return Made(frame=frame, facts=shown, checks={check: Checked(bool(tried.all()) and bool(rows), shown)})
+    return Made(frame=frame, facts=shown, checks={check: (bool(tried.all()) and bool(rows), shown)})
 
 
 # Twelve of the published design, and three of this project. What a gate needs and was not given is not counted as passed.
@@ -205,14 +205,14 @@ def broken_invariants(instances: Sequence[Instance]) -> list[str]:
 def _gates(benchmark: Any, inputs: Inputs) -> Made:
     found = evaluate(sets.given(benchmark))
     failed = [f"{g.name}: {g.rule}: {g.found}, wanted {g.wanted}" for g in found if g.stops]
-    checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
+    checks = {"fit_to_be_released": (not failed, {"failed": "; ".join(failed)})}
     frame = pl.DataFrame([*map(Gate._asdict, found)])
     return Made(frame=frame, facts={"gates that stop": len(failed)}, checks=checks)
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
     every, limit = sets.given(benchmark).instances, benchmark.settings.limit
-    chosen = drawn(every, limit, benchmark.context.seed, "medley")
+    chosen = drawn(every, limit, benchmark.seed, "medley")
     if limit is not None:
         chosen = [each.changed(position=place) for place, each in enumerate(chosen)]
     if broken := broken_invariants(chosen):  # five claims, a panel, a consensus that names the same claims

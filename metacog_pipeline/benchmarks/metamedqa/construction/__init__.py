@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Inputs, Made, Step
-from metacog_pipeline.benchmark.seeded_sample import drawn
+from metacog_pipeline.benchmark.item import drawn
 from metacog_pipeline.benchmarks.metamedqa import items as of_items
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import rules
@@ -256,11 +256,11 @@ def _edits(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 def _fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     pool, dataset = load_fictional(benchmark.files), benchmark.settings.dataset
-    return Made(frame=_frame(select_fictional(dataset, pool, benchmark.context.seed)))
+    return Made(frame=_frame(select_fictional(dataset, pool, benchmark.seed)))
 
 
 def _items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    done = construct(benchmark.files, benchmark.context.seed)
+    done = construct(benchmark.files, benchmark.seed)
     known = [violation.render() for violation in done.violations]
     facts = {"dataset": benchmark.settings.dataset, "kinds": dict(Counter(item.kind for item in done.items))}
     return Made(rows=done.items, facts={**facts, "known_violations": known})
@@ -275,7 +275,7 @@ def _fetched(benchmark: MetaMedQA, name: str) -> dict[str, Any]:
     """Fetch what the data set needs; shipped and custom sets need nothing."""
     if benchmark.settings.dataset not in FETCHED:
         return {"origin": benchmark.settings.dataset}
-    [done] = of_items.fetch(benchmark.context.home, [name])
+    [done] = of_items.fetch(benchmark.study.home, [name])
     return {"origin": done.origin}
 
 

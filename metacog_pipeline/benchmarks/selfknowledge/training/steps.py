@@ -3,14 +3,28 @@ them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import Study
 
 _NEEDED = ("torch", "transformers", "safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains."""
+
+    name: str
+    says: str
+    # run(study, done, report) makes or continues it and returns ``digest``, ``facts`` and ``table``. ``done`` is called
+    # with the units that are finished; ``report`` before it with the figures of the last one: ``numbers()``, ``line()``
+    run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
+    total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
+    needs: tuple[str, ...] = ()  # names of earlier steps
 
 
 def chain(study: Study) -> Any:

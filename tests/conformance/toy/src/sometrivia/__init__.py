@@ -62,7 +62,7 @@ class Observer:
 
 
 def make(benchmark: Any, inputs: c.Inputs) -> c.Made:
-    chance = np.random.default_rng(benchmark.context.seed)
+    chance = np.random.default_rng(benchmark.seed)
     sums = [
         Item(item_id=f"sum-{n}", dataset="sums", position=n, question=f"Sum {n}: {a} + {b} = ?", answer=a + b)
         for n, (a, b) in enumerate(chance.integers(10, 99, (benchmark.settings.sums, 2)).tolist())
