@@ -93,8 +93,7 @@ class OpenStudy:
         self._require(benchmark)
         if not (found := scored_frames(bound(self.study, benchmark))):
             raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
-        # columns of the scoring
-        return pl.concat(found, how="diagonal_relaxed").select(pl.exclude("^_.*$"))
+        return pl.concat(found, how="diagonal_relaxed").select(pl.exclude("^_.*$"))  # columns of the scoring
 
     def transcripts(self, benchmark: str) -> pl.DataFrame:
         """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.

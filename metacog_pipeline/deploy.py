@@ -22,8 +22,7 @@ _ADDRESSES = {
 }
 INSTANCE_FILE = "dagster.yaml"
 MARK = "# Written by metacog with every command. Without this line the file is yours and stays as it is.\n"
-# how it began up to 0.3
-_EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")
+_EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")  # how it began up to 0.3
 
 
 def _variable() -> Any:

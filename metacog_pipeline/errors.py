@@ -72,8 +72,7 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return words about the allowed name closest to ``word``; nothing where none is close."""
     import difflib  # only who made a mistake waits for it
 
-    # two dashes make any two options alike
-    names = {name.lstrip("-").casefold(): name for name in allowed}
+    names = {name.lstrip("-").casefold(): name for name in allowed}  # two dashes make any two options alike
     said = word.lstrip("-").casefold()
     close = difflib.get_close_matches(said, names, n=1, cutoff=0.5 if len(said) < 4 else 0.6)
     begun = [name for name in names if len(said) > 2 and name.startswith(said)]

@@ -18,12 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# the end of the name of a file that was found damaged and is kept
-ASIDE = ".damaged"
-# gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
-TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20
-# a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
-MOST_TOML = 4 * 2**20
+ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
+TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
+MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 #: What a disk refuses, full or failing.
 OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
 _OS_ERROR = re.compile(r"\(os error (\d{1,4})\)")
@@ -38,8 +35,7 @@ class TooLargeError(ValueError):
 
 def shipped(*parts: str) -> Path:
     """Return the path of a shipped file: ``shipped("data", "metamedqa", ...)`` or ``shipped("dbt_like_sql")``."""
-    # in a wheel; in a checkout the two folders are next to the package
-    inside = _PACKAGE / "_shipped"
+    inside = _PACKAGE / "_shipped"  # in a wheel; in a checkout the two folders are next to the package
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
@@ -83,8 +79,7 @@ def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
             limit = min(limit, max(UNPACKED_ALWAYS, TIGHTEST * size))
             found = gzip.GzipFile(fileobj=plain).read(limit + 1)
         else:
-            # space for all that is asked for is set aside
-            found = plain.read(min(limit, size) + 1)
+            found = plain.read(min(limit, size) + 1)  # space for all that is asked for is set aside
     if len(found) > limit:
         raise TooLargeError(f"larger than {limit} bytes{' unpacked' if packed else ''}")
     return found
@@ -101,8 +96,7 @@ def _umask() -> int:
     return mask
 
 
-# of the process, read while no other thread writes; temporary files ignore it
-UMASK = _umask()
+UMASK = _umask()  # of the process, read while no other thread writes; temporary files ignore it
 
 
 @contextlib.contextmanager
@@ -195,8 +189,7 @@ def sync_open(descriptor: int) -> None:
     # On macOS fsync ends at the drive's cache, which a power cut empties; only F_FULLFSYNC goes through it.
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
-        # network and FAT volumes do not know it
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # network and FAT volumes do not know it
             fcntl.fcntl(descriptor, full)
             return
     os.fsync(descriptor)

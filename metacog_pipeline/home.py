@@ -15,11 +15,10 @@ FOLDERS = (  # those that every home has
 # what was spent, what is submitted, and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "audits", "ledger", "batches", "training")
 LEADERBOARD = "leaderboard.duckdb"
-# below it: what the leaderboard was built from, and the digest of the file
 STATUS, BUILT_FROM = (
     "study",
     "board.sha256",
-)
+)  # below it: what the leaderboard was built from, and the digest of the file
 
 
 class PathBelow:
@@ -41,12 +40,9 @@ class Home:
 
     path: Path
 
-    # fetched data sets, verified against their digests
-    sources = PathBelow("sources")
-    # items as they are asked, one Parquet file per benchmark
-    items = PathBelow("items")
-    # what was asked and answered: costs money, is never deleted
-    transcripts = PathBelow("transcripts")
+    sources = PathBelow("sources")  # fetched data sets, verified against their digests
+    items = PathBelow("items")  # items as they are asked, one Parquet file per benchmark
+    transcripts = PathBelow("transcripts")  # what was asked and answered: costs money, is never deleted
     responses = PathBelow("responses")
     judgements = PathBelow("judgements")
     scored = PathBelow("scored")
@@ -57,16 +53,13 @@ class Home:
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
     page = PathBelow("report/index.html")  # the page that users open
-    # tables about the study itself: its models and the state of their partitions
-    status = PathBelow(STATUS)
+    status = PathBelow(STATUS)  # tables about the study itself: its models and the state of their partitions
     cache = PathBelow("cache")
     ledger = PathBelow("ledger")  # what was spent
     batches = PathBelow("batches")  # submitted and paid, not fetched yet
-    # of the models, as they were probed
-    capabilities = PathBelow("capabilities")
+    capabilities = PathBelow("capabilities")  # of the models, as they were probed
     imported = PathBelow("imported")  # questions of imported logs
-    # models, runs, and the curve of patched weights
-    training = PathBelow("training")
+    training = PathBelow("training")  # models, runs, and the curve of patched weights
     people = PathBelow("people")  # answers of human respondents
     audits = PathBelow("audits")  # what labels say of the reader model
 

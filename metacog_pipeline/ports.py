@@ -7,8 +7,7 @@ import socket
 from metacog_pipeline.errors import StudyError
 
 UI_HOST, UI_PORT = "127.0.0.1", 3000
-# reached from this machine only
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")  # reached from this machine only
 
 
 def port_for(host: str, port: int, *, first: int = UI_PORT) -> int:

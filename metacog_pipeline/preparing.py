@@ -30,8 +30,7 @@ def prepare(home: Home, deploy: DeploySection) -> None:
         if home.dagster == home / "dagster" or not (home.dagster / INSTANCE_FILE).exists():
             home.dagster.mkdir(parents=True, exist_ok=True)
             write_instance_file(home.dagster, deploy)
-            # a folder of the user's own may be mounted to be read only
-            probe_writing(home.dagster)
+            probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
         attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)
 
 

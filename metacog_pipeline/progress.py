@@ -13,8 +13,7 @@ from typing import Literal, Self, TextIO, cast
 
 SHOW_AFTER_S = 2.0
 EVERY_S = {"bar": 0.25, "lines": 10.0}
-# a Style: how a command passes it to the processes it starts
-ENVIRONMENT = "METACOG_PROGRESS"
+ENVIRONMENT = "METACOG_PROGRESS"  # a Style: how a command passes it to the processes it starts
 
 Style = Literal["bar", "lines", "quiet"]
 _terminal: TextIO | None = None
@@ -74,6 +73,5 @@ class ProgressLine:
         self._print(f"\r\x1b[K{line}" if self._style == "bar" else f"{line}\n")
 
     def _print(self, text: str) -> None:
-        # a closed terminal must not end work that is paid for
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):  # a closed terminal must not end work that is paid for
             print(text, end="", file=_terminal or sys.stderr, flush=True)

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "metacog.benchmarks"
-# benchmark → click group of what only it has
-COMMAND_GROUP = "metacog.commands"
-# by name: it is above this module
-_USABLE = "metacog_pipeline.conformance.usable"
-# by benchmark: a second import would run again what failed
-_broken: dict[str, str] = {}
+COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
+_USABLE = "metacog_pipeline.conformance.usable"  # by name: it is above this module
+_broken: dict[str, str] = {}  # by benchmark: a second import would run again what failed
 
 
 class BrokenPluginError(StudyError):
@@ -37,8 +34,7 @@ class BrokenPluginError(StudyError):
 @functools.cache
 def entries(group: str = GROUP) -> Mapping[str, list[EntryPoint]]:
     """Return the entry points by name, ours first; several of one name come from packages that claim it."""
-    # a third of the time in which --help is printed
-    from importlib.metadata import entry_points
+    from importlib.metadata import entry_points  # a third of the time in which --help is printed
 
     found: dict[str, dict[str, EntryPoint]] = {}
     for each in sorted(entry_points(group=group), key=lambda entry: is_strange(entry.module)):
@@ -63,8 +59,7 @@ def is_ours(name: str) -> bool:
 
 def command_names() -> list[str]:
     """Return the names of the commands that packages add."""
-    # read here: to import importlib.metadata takes a third of the time of ``metacog --help``
-    found = set()
+    found = set()  # read here: to import importlib.metadata takes a third of the time of ``metacog --help``
     for path in (path for each in sys.path for path in Path(each).glob("*.dist-info/entry_points.txt")):
         section = path.read_text("utf-8", "replace").partition(f"[{COMMAND_GROUP}]")[2].partition("\n[")[0]
         found |= {line.partition("=")[0].strip() for line in section.splitlines() if "=" in line}
@@ -127,8 +122,7 @@ def _entry(name: str) -> EntryPoint:
         near, known = suggestion(name, names()), ", ".join(names())
         raise StudyError(f'no benchmark is called "{name}"{near}; installed are: {known}')
     first, *others = entries()[name]
-    # a name of ours is ours, whoever else claims it
-    if others and is_strange(first.module):
+    if others and is_strange(first.module):  # a name of ours is ours, whoever else claims it
         owners = " and ".join(map(_owned, (first, *others)))
         raise _remembered(name, f"one name is claimed twice, by {owners}: uninstall or rename the other")
     return first

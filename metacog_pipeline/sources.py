@@ -24,8 +24,7 @@ if TYPE_CHECKING:  # it loads slowly, and whoever has the files fetches nothing
 JsonRow = dict[str, Any]
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
-# seconds to connect, read, write, and for a connection of the pool
-_TIMEOUT = (15.0, 60.0, 15.0, 15.0)
+_TIMEOUT = (15.0, 60.0, 15.0, 15.0)  # seconds to connect, read, write, and for a connection of the pool
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "metacog-pipeline"}
 _SEARCH_DEPTH = 4
 
@@ -81,8 +80,7 @@ def read_objects(path: Path, within: Sequence[str] = (), limit: int = MAX_SOURCE
     if start.startswith(b"["):
         return _objects(_decode(start, str(path)), path)
     try:
-        # of JSON Lines no more is read than the first object
-        whole = json.loads(start) if within else None
+        whole = json.loads(start) if within else None  # of JSON Lines no more is read than the first object
     except (ValueError, RecursionError):
         whole = None
     key = next((key for key in within if isinstance(whole, dict) and key in whole), None)

@@ -55,7 +55,8 @@ def score_and_publish(context: dg.SensorEvaluationContext) -> Evaluated:
 
 @dg.sensor(
     target=PAID,
-    minimum_interval_seconds=120,  # a batch takes minutes to hours
+    # a batch takes minutes to hours
+    minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Goes on with partitions whose batches have ended; no run stays while a provider works on a batch.",
 )

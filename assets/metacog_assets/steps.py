@@ -35,7 +35,8 @@ class StageResult:
 
     facts: dict[str, Any]
     passed: bool = True
-    blocks: bool = False  # whether later stages are kept from running
+    # whether later stages are kept from running
+    blocks: bool = False
     fault: str | None = None
 
 

@@ -192,7 +192,8 @@ def _key(spec: ModelSpec) -> Iterator[Finding]:
 
 async def probe(study: Study, spec: ModelSpec) -> Capabilities:
     """Return what one short question to a model over HTTP finds out: it is asked as a run would ask it."""
-    from metacog_pipeline.llm.open import Clients, open_model  # loads HTTP
+    # loads HTTP
+    from metacog_pipeline.llm.open import Clients, open_model
 
     home, cap = study.home, study.study.budget_usd
     with contextlib.closing(Budget(home, cap, known_spent_usd=kept_cost(home))) as budget:

@@ -50,7 +50,8 @@ class DryRun:
     # Calls, those answered, those in batches, and of all others the most tokens, thinking left out. A call
     # that several tasks make alike is counted once.
     counts: Counter[str] = field(default_factory=Counter)
-    identities: set[str] = field(default_factory=set)  # of every call
+    # of every call
+    identities: set[str] = field(default_factory=set)
     # the task under way makes a call without a kept answer
     lacks: bool = False
     # or one that a batch has; the calls after it cannot be worded yet

@@ -31,8 +31,10 @@ FEW_IN_A_ROW = 3
 STOP_AFTER_FAILURES_IN_A_ROW = 50
 # what five questions do not get, the next thousand will not get either
 STOP_AFTER_UNREADABLE_IN_A_ROW = 5
-LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
-FAILURE_SHOWN = 160  # characters of a failure in a line about something else
+# a partition with less is never complete
+LEAST_USABLE_SHARE = 0.5
+# characters of a failure in a line about something else
+FAILURE_SHOWN = 160
 
 
 def _advice(spec: ModelSpec) -> str:
@@ -69,7 +71,8 @@ class Loop:
         under_way = in_no_batch if session.queue is None else session.queue.holds
         self._kept = DryRun(session.spec, session.run, session.seed, session.find, under_way)
         self._failures_in_a_row = self._unreadable_in_a_row = 0
-        self._pending: list[Task] = []  # their answers are in batches
+        # their answers are in batches
+        self._pending: list[Task] = []
         self._negotiating = asyncio.Lock()
 
     async def run(self) -> SessionResult:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.queue import BatchModel
     from metacog_pipeline.llm.open import Clients
 
-WAITING = 9  # exit code of a command that leaves batches under way
+# exit code of a command that leaves batches under way
+WAITING = 9
 # bytes of journals that an interrupted session still compacts: it has 5 s
 COMPACTED_AT_ONCE = 16 * 2**20
 # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
@@ -149,7 +150,8 @@ def query_partition(
         try:
             outcome = asyncio.run(_ask(partition, store, asked, on_progress, partition.known_profile()))
         except MetacogError:
-            store.compact()  # what an interrupted session left
+            # what an interrupted session left
+            store.compact()
             raise
         # With the fingerprint of all it depends on, so that the next command sees without
         # opening anything that there is nothing to do.
@@ -231,7 +233,8 @@ def _take_over(partition: Partition) -> None:
                 raise StudyError(
                     f'model {spec.name} is in batches as "{folder.model}": name it so until they have ended'
                 )
-            names = {folder.model: spec.name}  # judges keep theirs
+            # judges keep theirs
+            names = {folder.model: spec.name}
             kept = kept_records(folder)
             # The dollars stay with the first copy.
             own = [replace(each, model=names.get(each.model, each.model), cost_usd=0.0) for each in kept]
@@ -315,7 +318,8 @@ def _batches(
 def to_ask_again(folder: PartitionFolder) -> set[str]:
     """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again."""
     again = {}
-    for record in standing_answers(folder):  # of one identity the last counts
+    # of one identity the last counts
+    for record in standing_answers(folder):
         thought = bool(record.reasoning_tokens or record.reasoning_text)
         # Cut after it had thought: it had too little room. A text that cannot be parsed is what the model said.
         cut = record.status == Status.TRUNCATED and thought

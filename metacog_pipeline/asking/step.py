@@ -108,7 +108,8 @@ class StepAsker:
     item_id: str
     item_hash: str
     condition: str
-    readable: bool = True  # whether its last reply gave something to read
+    # whether its last reply gave something to read
+    readable: bool = True
 
     async def __call__(
         self, step: str, messages: Sequence[types.Message], **options: Unpack[CallOptions]

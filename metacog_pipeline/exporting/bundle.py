@@ -91,7 +91,8 @@ def _of_benchmark(facts: Facts, benchmark: Bound) -> Entries:
     for partition in tasks.partitions(benchmark):
         manifest = partition.manifest()
         if manifest and manifest.get("fingerprint") != tasks.fingerprint(benchmark, partition):
-            manifest["fingerprint"] = None  # it is stale, and is so when it is rebuilt
+            # it is stale, and is so when it is rebuilt
+            manifest["fingerprint"] = None
         yield from _of_partition(facts, benchmark, partition, manifest)
         judged = judging.judged_as(partition)
         yield from _of_partition(facts, benchmark, judged, judged.manifest())
@@ -129,7 +130,8 @@ def _of_study(facts: Facts) -> Entries:
     sent |= {f"{HOME}/{home.key(path)}": path for path in sorted(home.imported.glob("*.jsonl"))}
     for name, path in sent.items():
         data = path.read_bytes()
-        with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
+        # Parquet, or packed
+        with contextlib.suppress(UnicodeDecodeError):
             data = clean.text(data.decode("utf-8"), message=False).encode("utf-8")
         yield name, data
 
@@ -156,7 +158,8 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
             if files.file_sha256(folder / name) != digest:
                 raise ValueError(f"{name!r} is not what was bundled")
         for table in folder.rglob("*.parquet"):
-            for _ in parquet_bounds.batches(table):  # a few kilobytes may unpack to any number
+            # a few kilobytes may unpack to any number
+            for _ in parquet_bounds.batches(table):
                 pass
         return about
     except Exception as error:  # readers of a hostile file raise errors of any kind
@@ -176,7 +179,8 @@ def rebuild(archive: Path, folder: Path) -> tuple[str, dict[str, bool]]:
         _refuse_elsewhere(study, temporary.resolve())
         study.prepare()
         for each in folders.kept_folders(study.home):
-            with PartitionStore(each) as store:  # brings the answers of the copy to a journal
+            # brings the answers of the copy to a journal
+            with PartitionStore(each) as store:
                 store.compact()
         for benchmark in enabled(study):
             _make_current(benchmark)

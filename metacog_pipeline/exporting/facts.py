@@ -31,14 +31,17 @@ from metacog_pipeline.study import Study
 # They say when and on which disk a board was built, not what is on it: the same study is to give the same bytes.
 _OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts")
-_PLACE = ("model", "condition", "item_id", "run")  # what the calls of one sample have in common
-Sample = dict[str, Any]  # an answer to an item under a condition: the columns of its last call, and more
+# what the calls of one sample have in common
+_PLACE = ("model", "condition", "item_id", "run")
+# an answer to an item under a condition: the columns of its last call, and more
+Sample = dict[str, Any]
 # Licences that allow copies to be passed on, as publishers write them.
 _OPEN = re.compile(
     r"(?i)\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b"
 )
 _SECRET_NAME = re.compile(r"(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DSN")
-_SHORTEST = 8  # characters of a secret: shorter values are words, which stand in every text
+# characters of a secret: shorter values are words, which stand in every text
+_SHORTEST = 8
 _ADDRESS = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@")
 _KEY = re.compile(
     r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
@@ -213,7 +216,8 @@ def named_paths(value: Any, beside: Callable[[Path], Path]) -> dict[str, Path]:
     texts, found = list[str](), dict[str, Path]()
     each_text(value, texts.append)
     for text in (text for text in texts if {"/", "."} & set(text)):
-        with contextlib.suppress(OSError, ValueError):  # a text may be too long for a name, or hold a NUL
+        # a text may be too long for a name, or hold a NUL
+        with contextlib.suppress(OSError, ValueError):
             if (path := beside(Path(text))).exists():
                 found[text] = path
     return found

@@ -23,7 +23,8 @@ from metacog_pipeline.scoring.responses import CALL_COLUMNS, Kept, call_of, in_o
 
 STEP = "judge"
 MODES = ("json_schema", "text")
-JUDGE_TOKENS = 2_000  # the least a verdict may take: a judge may think first
+# the least a verdict may take: a judge may think first
+JUDGE_TOKENS = 2_000
 # what a judge is shown of a text: its beginning and its end
 REPLY_CHARACTERS = 20_000
 NOTHING_SAID = "(nothing)"

@@ -80,8 +80,7 @@ def _board(home: Home, project: Project, files: Sequence[str], left_out: Mapping
     with new_database(home, home.leaderboard) as connection:
         made = _Build(home, Views(connection, project, files, left_out))
         made.make_all()
-        # those about the build itself, made next, are not among them
-        tables = tuple(made.tables)
+        tables = tuple(made.tables)  # those about the build itself, made next, are not among them
         snapshot = made.write_facts()
     return BuildResult(home.leaderboard, snapshot, tables, made.tests, left_out)
 

@@ -64,11 +64,9 @@ class Dataset:
     """Parquet files of one shape, which SQL reads as ``view``; columns that are not declared are kept."""
 
     view: str
-    # of paths below the home: * is for a part of a name, **/ for folders
-    patterns: tuple[str, ...]
+    patterns: tuple[str, ...]  # of paths below the home: * is for a part of a name, **/ for folders
     columns: Mapping[str, str]  # name → DuckDB type
-    # those that only some files have
-    own: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)  # those that only some files have
     select: str = "*"
 
     def of(self, paths: Iterable[str]) -> list[str]:
@@ -83,8 +81,7 @@ class Dataset:
         if files and relation is None:
             listed = ", ".join(map(text, files))
             rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-            # derived columns that are only counted
-            relation = f"from (select columns('^[^_]') {rows})"
+            relation = f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
         typed = {**self.columns, **self.own}
         if relation is not None and not typed:
             return relation

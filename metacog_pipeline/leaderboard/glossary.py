@@ -21,10 +21,8 @@ from metacog_pipeline.scoring.harmonised import DECLARED, PREFIX
 from metacog_pipeline.stats.coverage import nearest
 
 _FOLDER = Path(__file__).parent
-# what everybody reads of confidence
-SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")
-# with a number, in the order of look-up
-TABLES = ("estimates", "calibration", "leaderboard")
+SHOWN = ("accuracy", "mean_confidence", "ece", "brier", "auroc2")  # what everybody reads of confidence
+TABLES = ("estimates", "calibration", "leaderboard")  # with a number, in the order of look-up
 NAMES = ("benchmark", "condition", "model", "measure")
 NUMBERS = ("estimate", "low", "high", "n", "status", "method", "low_n")
 

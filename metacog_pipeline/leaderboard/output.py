@@ -93,8 +93,7 @@ def plain(value: object) -> object:
     if isinstance(value, timedelta):
         return value.total_seconds()
     text = value.isoformat() if isinstance(value, date | time) else str(value)
-    # half a pair of surrogates cannot be written
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")  # half a pair of surrogates cannot be written
 
 
 def shown(value: object) -> str:

@@ -84,11 +84,9 @@ class _Line:
         for name in measures:
             if (value := self.number(name)) is not None:
                 upwards = self.measures[name].get("higher_is_better") is False
-                # as the rank of the board: rounding decides nothing
-                compared = round(value, 9)
+                compared = round(value, 9)  # as the rank of the board: rounding decides nothing
                 return False, compared if upwards else -compared, self.model
-            # nothing replaces a ratio whose denominator may be 0
-            if "unbounded" in self.status(name):
+            if "unbounded" in self.status(name):  # nothing replaces a ratio whose denominator may be 0
                 break
         return True, 0.0, self.model
 
@@ -153,8 +151,7 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     for name in sorted(each for each in present if each.endswith(FIRST_REPLY)):
         measure = name.removesuffix(FIRST_REPLY)
         columns.append(Column(name, f"{shorts.get(measure, measure)}, first replies"))
-    # each line must then say which it is
-    mixed = len({line.source for line in lines}) > 1
+    mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
     valued = {name for line in lines for name in line.measures if line.number(name) is not None}
     ranking = next((each for each in board.order if valued & {*each}), ())
     rows = []

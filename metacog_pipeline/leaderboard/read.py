@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
-# a row per call with its texts, read from the Parquet copies
-TRANSCRIPTS = "transcripts"
+TRANSCRIPTS = "transcripts"  # a row per call with its texts, read from the Parquet copies
 _NO_FRAME = re.compile(r"month_day_nano_interval|(?:dense|sparse)_union")
 _EXAMPLE = "give one SELECT, as in: select model, estimate from leaderboard"
 _NAMES = '"show tables" and "describe TABLE" list what there is; text is in \'single quotes\''

@@ -61,12 +61,10 @@ class SqlModel:
     schema: str  # main or detail
     file: str
     sql: str
-    # tables, ``stg_`` views, and what a build makes itself (`views`)
-    reads: tuple[str, ...]
+    reads: tuple[str, ...]  # tables, ``stg_`` views, and what a build makes itself (`views`)
     benchmark: str | None = None  # None for tables of all
     description: str = ""
-    # what they mean; * is for any letters of a name
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)  # what they mean; * is for any letters of a name
     part_of: str | None = None  # the shared dataset the file adds rows to
     datasets: tuple[Dataset, ...] = ()  # those it declares
     tests: tuple[SqlTest, ...] = ()

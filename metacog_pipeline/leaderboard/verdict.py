@@ -47,8 +47,7 @@ class Cell:
     shown: bool
     model: str
     source: str
-    # with its 95 % interval; None where ``status`` says why
-    estimate: float | None
+    estimate: float | None  # with its 95 % interval; None where ``status`` says why
     low: float | None
     high: float | None
     n: int | None

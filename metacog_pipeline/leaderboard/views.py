@@ -76,8 +76,7 @@ class Views:
             return
         self._made.add(name)
         files, declared = dataset.of(self.files), _DECLARED.get(name)
-        # what is left off the board has been paid all the same
-        if name != "stg_calls":
+        if name != "stg_calls":  # what is left off the board has been paid all the same
             files = [path for path in files if owner(path) not in self.left_out]
         whole = dataset.reading(files, f"from {declared}" if declared else None)
         for part in self.project.parts:

@@ -26,7 +26,8 @@ GRANT_SHARE = 64
 MAX_GRANT = 5 * NANO
 # a millionth of a dollar: sums of rounded costs may differ by as much
 ROUNDING_SLACK = 1000
-PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
+# a shared ledger that is away for so long stops the run
+PATIENCE_S = 600.0
 RETRY_S = 2.0  # between two looks
 
 
@@ -43,7 +44,8 @@ class Figures:
     # the worst case of calls that were under way when a process was killed
     leaked: float
     reserved: float  # set aside by living processes
-    remaining: float | None  # may still be set aside; None without a cap
+    # may still be set aside; None without a cap
+    remaining: float | None
 
 
 class Budget:
@@ -182,7 +184,8 @@ class Budget:
                 self._write(self._reserved)
                 sync_open(self._file)
         except StoreError as error:
-            self._granted = before  # what is not durable is not granted
+            # what is not durable is not granted
+            self._granted = before
             if isinstance(error, LedgerAwayError):
                 self._write(self._reserved)
             raise

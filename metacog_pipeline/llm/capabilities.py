@@ -18,12 +18,14 @@ from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion, Sampl
 #: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
-MODEST_THINKING_TOKENS = 4_096  # where a provider takes no such limit
+# where a provider takes no such limit
+MODEST_THINKING_TOKENS = 4_096
 # the next question may need more thinking than the hardest so far
 TIMES_THE_MOST_SEEN = 4
 #: Options that are part of a request, and so of an answer's identity; the others concern delivery.
 SAMPLING = frozenset({"temperature", "seed", "top_logprobs"})
-BILLS = ("overbilled", "hidden_tokens")  # what only bills teach
+# what only bills teach
+BILLS = ("overbilled", "hidden_tokens")
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Count = Annotated[int, Field(ge=0)]
 
@@ -36,13 +38,16 @@ _logger = logging.getLogger(__name__)
 class Capabilities:
     """What is known of one model at one address; ``None`` or empty: not known yet."""
 
-    limit_field: Limit | None = None  # the name it takes a limit of tokens by
+    # the name it takes a limit of tokens by
+    limit_field: Limit | None = None
     # options it does not take: temperature, stream, thinking_room, …
     refused: frozenset[str] = frozenset()
     # answer modes it does not take
     refused_modes: frozenset[str] = frozenset()
-    reasons: bool | None = None  # whether it thinks before it answers
-    reasoning_tokens: Count | None = None  # the most thought before one answer
+    # whether it thinks before it answers
+    reasons: bool | None = None
+    # the most thought before one answer
+    reasoning_tokens: Count | None = None
     # tokens of a bill that shows no limit: it is not asked again
     overbilled: Count | None = None
     # the most input billed on top of a prompt: reserved for each call

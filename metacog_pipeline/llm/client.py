@@ -60,7 +60,8 @@ class _Attempt:
     completion: Completion
     cost: float | None  # in dollars
     billed: bool  # or may have been
-    retry_after: float | None  # the wait the provider asked for, in seconds
+    # the wait the provider asked for, in seconds
+    retry_after: float | None
     first_s: float | None  # seconds until the first byte
 
 
@@ -118,7 +119,8 @@ class HttpChatModel:
         # something adds to prompts (a proxy's system message, a search), later calls set as much more aside as
         # the largest such bill took. Where a bill shows that there is no such most, nothing further is sent.
         self._known = known or NOTHING_KNOWN
-        self._seen = NOTHING_KNOWN  # what its bills have shown
+        # what its bills have shown
+        self._seen = NOTHING_KNOWN
         self._key = key
         self._http = http
         self._limiter = limiter

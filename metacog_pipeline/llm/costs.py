@@ -23,11 +23,14 @@ REQUEST_OVERHEAD_TOKENS = 64
 SCHEMA_OVERHEAD_TOKENS = 1024
 # numbers in an extra body are not checked; beyond this they only have to be too much
 MOST_TOKENS = 10**12
-TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
+# prices are dollars per million tokens
+TOKENS_PER_PRICE = 1_000_000
 # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
 CACHE_WRITE_FACTOR = 1.25
-LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
-OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
+# no provider caches a shorter prompt
+LEAST_CACHED_TOKENS = 1024
+# OpenAI, Anthropic and Gemini alike
+OFFICIAL_BATCH_FACTOR = 0.5
 NO_USAGE = "reports no usage"
 # the code of a call to a model that is not asked again
 OVERBILLED = "overbilled"
@@ -60,7 +63,8 @@ def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
         total += MESSAGE_OVERHEAD_TOKENS + _byte_length(message.content)
     if isinstance(request.constraint, types.JsonObject | types.OneOf):
         total += SCHEMA_OVERHEAD_TOKENS + len(canonical_json(types.constraint_fields(request.constraint)))
-    if spec.extra_body:  # tools, documents and the like are read as input too
+    # tools, documents and the like are read as input too
+    if spec.extra_body:
         total += len(canonical_json(spec.extra_body))
     return total
 
@@ -160,8 +164,10 @@ class Bill:
     """What a call is charged."""
 
     cost: float | None  # in dollars; None without a price
-    doubt: str | None = None  # why it is not what was reported
-    above: bool = False  # more was reported than the request allows
+    # why it is not what was reported
+    doubt: str | None = None
+    # more was reported than the request allows
+    above: bool = False
 
 
 def reconciled(

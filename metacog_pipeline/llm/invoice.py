@@ -94,7 +94,8 @@ def _column(path: Path, fields: Mapping[str, str], names: tuple[str, ...]) -> st
 
 def _day(where: str, said: str) -> date:
     try:
-        if re.fullmatch(r"\d{9,11}", said):  # OpenAI counts seconds
+        # OpenAI counts seconds
+        if re.fullmatch(r"\d{9,11}", said):
             return datetime.fromtimestamp(int(said), UTC).date()
         found = datetime.fromisoformat(said.strip())
     except ValueError:

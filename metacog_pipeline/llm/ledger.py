@@ -20,14 +20,16 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import attachment
 
 NANO = 1_000_000_000  # amounts are whole nano-dollars
-READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
+# a living session may be writing its figures at this moment
+READ_ATTEMPTS = 3
 NO_BOOT = "unknown"
 # A batch outlives the process that submits it: what it may cost is a record of its own.
 # of a record that belongs to a batch, whichever processes come and go
 HOLD_PREFIX = "batch-"
 TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "tcp_user_timeout": 5000, "keepalives_idle": 5,
                             "keepalives_interval": 2}  # fmt: skip
-_LIMIT = 10**18  # a billion dollars, the widest figure a record holds
+# a billion dollars, the widest figure a record holds
+_LIMIT = 10**18
 _TABLES = """
 create table if not exists metacog_ledger (
     study text not null, home text not null, granted bigint not null, spent bigint not null,
@@ -76,8 +78,10 @@ class Totals:
     """The figures of a home, or of several."""
 
     spent: int = 0  # for good
-    leaked: int = 0  # a part of it, by sessions that died with calls under way
-    held: int = 0  # by living sessions beyond what they have settled
+    # a part of it, by sessions that died with calls under way
+    leaked: int = 0
+    # by living sessions beyond what they have settled
+    held: int = 0
 
     @property
     def counted(self) -> int:

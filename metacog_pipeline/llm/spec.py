@@ -40,7 +40,8 @@ _TAKERS = {
 }
 # tokens to think; the provider refuses a smaller allowance
 LEAST_ANTHROPIC_BUDGET = 1024
-MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
+# more than any model writes; a larger number is a slip
+MAX_TOKENS = 10**9
 MAX_TIMEOUT_S = 86_400.0
 #: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
 MOST_REQUESTS = 10**9
@@ -60,16 +61,20 @@ class ObserverSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
-    accuracy: Share = 0.7  # chance of knowing an ordinary question
-    metacognition: Share = 0.5  # how well confidence follows being right
-    overconfidence: Share = 0.3  # pull of the ratings towards the top
+    # chance of knowing an ordinary question
+    accuracy: Share = 0.7
+    # how well confidence follows being right
+    metacognition: Share = 0.5
+    # pull of the ratings towards the top
+    overconfidence: Share = 0.3
     # of noticing that no listed choice is right
     missing_awareness: Share = 0.3
     # of noticing that a question cannot be answered
     unknown_awareness: Share = 0.1
     # of the remaining unawareness a warning in the system message removes
     warning_response: Share = 0.3
-    untidiness: Share = 0.0  # of answering outside the asked form
+    # of answering outside the asked form
+    untidiness: Share = 0.0
     refusal: Share = 0.0  # of declining
     # sensitivity d′ of binary decisions
     d: float = Field(strict=True, default=1.5, ge=0, le=10)
@@ -89,9 +94,12 @@ class ObserverSpec(BaseModel):
     # stated beyond that chance
     confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)
     betting: Betting = "confidence"
-    caution: Share = 0.5  # of naming what a naive calculation leaves out
-    sycophancy: Share = 0.3  # of giving up a right claim to an authority
-    transfer: Share = 0.5  # of seeing the structure of a story
+    # of naming what a naive calculation leaves out
+    caution: Share = 0.5
+    # of giving up a right claim to an authority
+    sycophancy: Share = 0.3
+    # of seeing the structure of a story
+    transfer: Share = 0.5
     # d′ between what it can answer and cannot
     d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)
     # above 0 claims to know too often

@@ -33,7 +33,8 @@ EFFORT_FACTORS: Mapping[str, float] = {
     **dict.fromkeys(("none", "minimal", "low"), 1.0),
     **{"medium": 3.0, "high": 5.0, "xhigh": 10.0, "max": 10.0},
 }
-DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
+# what providers take where none is asked for
+DEFAULT_EFFORT = "medium"
 # a whole stream may take so many times what it may keep silent
 STREAM_TOTAL_FACTOR = 4.0
 # what may follow the last event of a stream, where its connection stays open
@@ -63,13 +64,15 @@ class Reply:
     headers: Mapping[str, str]
     body: bytes
     closed: bool = True  # the body is whole
-    first_byte_at: float | None = None  # on the event loop's clock
+    # on the event loop's clock
+    first_byte_at: float | None = None
 
 
 class SendFailure(Exception):
     """No whole answer came back. The message is one line without headers or key."""
 
-    partial: Reply | None = None  # what had come before it broke
+    # what had come before it broke
+    partial: Reply | None = None
 
     def __init__(
         self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
@@ -77,7 +80,8 @@ class SendFailure(Exception):
         super().__init__(one_line(message, 300))
         # false where nothing can have reached the provider
         self.maybe_billed = maybe_billed
-        self.kind = kind  # FATAL or UNSUPPORTED where trying again cannot help
+        # FATAL or UNSUPPORTED where trying again cannot help
+        self.kind = kind
 
 
 # aiohttp carries the connections behind httpx's interface.

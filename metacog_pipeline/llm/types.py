@@ -24,7 +24,8 @@ class Status(enum.StrEnum):
     # a refusal or content filter reported by the provider's own fields
     REFUSED = "refused"
     TRUNCATED = "truncated"  # stopped by a length limit
-    FAILED = "failed"  # no answer; never scored, never cached
+    # no answer; never scored, never cached
+    FAILED = "failed"
 
 
 def usable(status: str, text: str) -> bool:
@@ -144,12 +145,14 @@ class Usage:
     """Tokens billed; ``None`` where the provider did not say."""
 
     input_tokens: int | None = None  # the whole prompt
-    output_tokens: int | None = None  # all that was generated
+    # all that was generated
+    output_tokens: int | None = None
     # the part of it thought before the answer
     reasoning_tokens: int | None = None
     # the part of the prompt read from the provider's cache
     cached_tokens: int | None = None
-    cache_write_tokens: int | None = None  # the part written to it
+    # the part written to it
+    cache_write_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +170,12 @@ class Completion:
     logprobs: tuple[TokenLogprob, ...] = ()
     attempts: int = 1
     started_at: datetime | None = None
-    latency_s: float = 0.0  # from first send to last byte, retries included
+    # from first send to last byte, retries included
+    latency_s: float = 0.0
     # from the last send to the first byte
     latency_first_s: float | None = None
-    attempts_billed: int = 0  # sends that were, or may have been, billed
+    # sends that were, or may have been, billed
+    attempts_billed: int = 0
     # what the provider shows of the thinking; never scored
     reasoning_text: str | None = None
     finish_detail: str | None = None
@@ -182,7 +187,8 @@ class Completion:
     error_kind: ErrorKind | None = None
     error_code: str | None = None
     error_param: str | None = None
-    error_message: str | None = None  # one redacted line for users
+    # one redacted line for users
+    error_message: str | None = None
 
     @property
     def empty(self) -> bool:
@@ -231,7 +237,8 @@ def request_json(request: ChatRequest) -> str:
                 "max_tokens": s.max_tokens,
                 "seed": s.seed,
                 "top_logprobs": s.top_logprobs,
-                "stop": [],  # part of every kept identity; never sent
+                # part of every kept identity; never sent
+                "stop": [],
             },
             "constraint": constraint_fields(request.constraint),
             "step": request.step,

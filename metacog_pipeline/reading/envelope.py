@@ -48,7 +48,8 @@ _ANSWERED = re.compile(
 LONGEST_END = 100_000
 # characters of a turn, its last: no answer comes before so many
 MOST_READ = 32_000
-MOST_SPEAKERS = 50  # lines that may begin another's turn and are looked at
+# lines that may begin another's turn and are looked at
+MOST_SPEAKERS = 50
 # characters of a reply before the next speaker that are an answer in any wording
 _SHORT = 60
 _CUT = "\n…\n"

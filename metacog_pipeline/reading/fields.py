@@ -24,7 +24,8 @@ class Found:
     value: Any = None
     start: int = -1
     end: int = -1
-    again: bool = False  # it is of the reply to the second ask
+    # it is of the reply to the second ask
+    again: bool = False
     withheld: bool = False  # it says that nothing is known
 
 
@@ -339,7 +340,8 @@ _OF_TOP = re.compile(
     r"(?i)(?<![\d.,/])(\d+(?:[.,]\d+)?)\s*(?:/|\(?\s*out\s+of|of|von|sur|de|\(?\s*on\s+a\s+scale\s+of\s+[01]\s*(?:-|to))"
     r"\s*(\d+)\b(?!/)"
 )
-_WHOLES = (5, 10, 100)  # of which a share is stated, on any scale
+# of which a share is stated, on any scale
+_WHOLES = (5, 10, 100)
 _NUMBER = r"(?<!\d)\d{1,9}(?:[.,]\d{1,9})?"
 _STATES_SURE = (
     r"(?<!\d)(\d{1,9})\s+on\s+a\s+scale\s+of\b",

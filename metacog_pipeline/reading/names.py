@@ -15,7 +15,8 @@ from metacog_pipeline.reading.fields import AMBIGUOUS, NOTHING, REFUSED, UNKNOWN
 from metacog_pipeline.reading.numbers import BETWEEN, TAKES_BACK, Quantity, numbers
 from metacog_pipeline.reading.records import TEMPLATE
 
-LONGEST_NAME = 80  # characters of a name or of a sentence that states one
+# characters of a name or of a sentence that states one
+LONGEST_NAME = 80
 LONGEST_SENTENCE = 160  # characters: a longer one is prose
 _MONTHS = {
     name: place
@@ -98,7 +99,8 @@ def dates_of(text: str) -> Iterator[tuple[int, int, int]]:
             month = int(names.get("month") or _MONTHS[names["name"]])
             yield int(names["year"]), month, int(names.get("day") or 0)
             return
-    if found := _NUMERIC.search(said):  # 9/11/1989 can be two days
+    # 9/11/1989 can be two days
+    if found := _NUMERIC.search(said):
         first, second, year = int(found["first"]), int(found["second"]), int(found["year"])
         yield from ((year, month, day) for month, day in ((second, first), (first, second)) if month <= 12)
 

@@ -18,8 +18,10 @@ from typing import Any
 
 # brackets of one reply that may open one; what lies beyond is no answer
 MOST_OBJECTS = 1_000
-MOST_BROKEN = 20  # braces that open none and are looked at twice
-MOST_OF_OBJECT = 20_000  # characters from the brace on that are looked at
+# braces that open none and are looked at twice
+MOST_BROKEN = 20
+# characters from the brace on that are looked at
+MOST_OF_OBJECT = 20_000
 
 # a blank within a name: PRE_CONFIDENCE, Pre-confidence, pre\_confidence
 _GAP = r"[\\ \t_-]{0,3}"
@@ -54,7 +56,8 @@ class Value:
     said: str
     start: int
     end: int
-    joint: bool = False  # an answer and a confidence under one label
+    # an answer and a confidence under one label
+    joint: bool = False
 
 
 @dataclass(slots=True)

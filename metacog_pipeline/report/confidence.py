@@ -28,7 +28,8 @@ _ABOUT_CALIBRATION = (
     "Intervals are over items; the table calibration has further measures."
 )
 BINS = "share right in ten bins of equal width of the stated confidence, without intervals"
-Use = Sequence[tuple[int, int, int]]  # (percent, n, n correct), percent 0..100
+# (percent, n, n correct), percent 0..100
+Use = Sequence[tuple[int, int, int]]
 
 
 def parts(home: Home) -> Iterator[Part]:

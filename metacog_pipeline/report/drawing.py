@@ -19,7 +19,8 @@ DASHES = ("", "7.5 3", "1.5 2.3")
 REFERENCE, ZERO = "4 3", "0.8 2.4"
 # of letters; a letter is about 0.6 as wide, one of a wide script as wide as high
 _SIZE = 10.0
-_WIDE_SCRIPTS = 0x1100  # the first character of a script as wide as it is high
+# the first character of a script as wide as it is high
+_WIDE_SCRIPTS = 0x1100
 _MOST_TICKS = 7
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _SHAPES = {
@@ -44,7 +45,8 @@ class Axis:
     high: float | None = None
     ticks: Sequence[tuple[float, str]] | None = None
     margin: float = 0.05
-    bare: bool = False  # neither a line nor marks at the ticks
+    # neither a line nor marks at the ticks
+    bare: bool = False
     size: float = _SIZE
     seen: list[float] = field(default_factory=list)
 
@@ -153,7 +155,8 @@ class Plot:
 
     def _see(self, a: float, b: float) -> bool:
         """Make room for a point; return whether it can be drawn."""
-        return self.x.see(a) & self.y.see(b)  # both make room
+        # both make room
+        return self.x.see(a) & self.y.see(b)
 
     def svg(self, name: str) -> str:
         """Return the plot; ``name`` says what it shows."""

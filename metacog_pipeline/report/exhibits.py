@@ -37,8 +37,10 @@ class Column:
     measure: str = ""
     # what the measure is multiplied with to have the paper's unit: 100 for percent
     times: float = 1.0
-    digits: int = 3  # decimals of the study's value
-    spread: str = ""  # column of the shipped table: the standard deviation
+    # decimals of the study's value
+    digits: int = 3
+    # column of the shipped table: the standard deviation
+    spread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ Worlds = Mapping[str, Mapping[Key, Mapping[str, Own]]]
 def printed(benchmark: str, stem: str) -> list[dict[str, str]]:
     """Return the rows of a shipped table, every value as it is printed."""
     with shipped("data", "published", benchmark, f"{stem}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))  # as text, so that no digit is lost
+        # as text, so that no digit is lost
+        return list(csv.DictReader(file))
 
 
 def own(home: Home, benchmark: str, measures: Iterable[str], where: str = "true") -> Worlds:

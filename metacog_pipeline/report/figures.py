@@ -13,7 +13,8 @@ PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # more cannot be distinguished; the table of the figure has them all
 MOST_LINES = len(PALETTE)
-MOST_ROWS = 40  # of a figure with a row per model; the table has all
+# of a figure with a row per model; the table has all
+MOST_ROWS = 40
 _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 _ROW_IN = 0.28
 # columns from which the numbers in the cells must be small, have no room
@@ -22,7 +23,8 @@ _WIDE_MAP, _WIDEST_MAP = 9, 14
 # below a map, where each name is as wide as the widest, at full size
 _LETTERS = 50
 _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
-_MOST_NAMED = 12  # more names than that run into each other
+# more names than that run into each other
+_MOST_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,8 @@ def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Seq
             plot.box((column + 0.02, place + 0.04), (column + 0.98, place + 0.96), shade, alpha)
             size = 8 if len(columns) <= _WIDE_MAP else 5.5
             if len(columns) > _WIDEST_MAP:
-                continue  # the tables have the values
+                # the tables have the values
+                continue
             plot.words(column + 0.5, place + 0.5, f"{value:+.1f}", size, centred=True)
     for axis, named in ((plot.x, columns), (plot.y, [each for each, _ in rows])):
         axis.bare, axis.size = True, 9

@@ -21,7 +21,8 @@ from metacog_pipeline.report.escapes import escaped
 from metacog_pipeline.report.figures import Point
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPT = "report.js"  # of every page of the report: tables and figures
+# of every page of the report: tables and figures
+SCRIPT = "report.js"
 #: Who gives answers → how they are called above a table. They never share one.
 WORLDS = {
     "measured": "Models",
@@ -31,8 +32,10 @@ WORLDS = {
 }
 PRINTED = "As printed"
 _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)
-_SPAN = 18  # characters of an interval: it stays on one line
-_LONG = 40  # characters that make a column one of sentences
+# characters of an interval: it stays on one line
+_SPAN = 18
+# characters that make a column one of sentences
+_LONG = 40
 _DIGITS = re.compile(r"-?[0-9.]+")
 # what a row says of itself → where its numbers lead
 Lead = Callable[[Mapping[str, object]], str | None]

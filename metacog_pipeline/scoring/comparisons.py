@@ -26,8 +26,7 @@ from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.decisions import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-# of what all tests have in common: comparisons made by another are stale
-VERSION = "11"
+VERSION = "11"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
 #: What every benchmark with right and wrong answers and a confidence is asked, where its own questions do not ask it.
 OF_CONFIDENCE = (
@@ -48,14 +47,12 @@ CONFIDENCE = Contrast(
     within=("family", "measure", "source"),
     words="Two models' confidence, computed alike for every benchmark, on the items that both answered.",
 )
-# items; with fewer the coverage of single means falls below 92 %
-LEAST_SHARED = 30
+LEAST_SHARED = 30  # items; with fewer the coverage of single means falls below 92 %
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
 PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
-# all but the benchmark, of a comparison
-_VALUES = attrgetter(*COMPARISON.names()[1:])
+_VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 _VERDICT = (
     pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
 )
@@ -169,8 +166,7 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     tested = pl.col("p").count().over(within)
     # Tests without a p, such as those of posteriors, are counted and not corrected.
     said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
-    # a family that corrects its own p keeps it
-    bare = pl.col("p_adjusted").count().over(within) == 0
+    bare = pl.col("p_adjusted").count().over(within) == 0  # a family that corrects its own p keeps it
     sized = rows.with_columns(
         n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64),
         p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"),

@@ -180,8 +180,7 @@ def score(benchmark: Bound, partition: Partition) -> Scores:
         responses = read_frame(partition.below("responses"))
         scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     except MetacogError:
-        # nothing upholds the numbers that were made of these responses earlier
-        for path in paths:
+        for path in paths:  # nothing upholds the numbers that were made of these responses earlier
             path.unlink(missing_ok=True)
         raise
     found = _numbers(benchmark, [partition], scored, by_run=True)
@@ -217,8 +216,7 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     known = responses.with_columns(pl.when(pl.col(name).is_finite()).then(name) for name in fractions)
     made = benchmark.derive(known, judgements)
     lost = [name for name in responses.columns if name not in made.columns]
-    # numbers of what is left would be wrong
-    if made.height != responses.height or lost:
+    if made.height != responses.height or lost:  # numbers of what is left would be wrong
         rows = f"{made.height} of {responses.height} responses"
         what = f"responses without {', '.join(lost)}" if lost else rows
         raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
@@ -257,8 +255,7 @@ def _numbers(
         if not whole["asked_again"].any():
             return found
         names = {COVERAGE.name, *(each.name for each in measures_of(benchmark) if each.headline)}
-        # no other measure is computed a second time
-        narrow = narrowed(benchmark, names)
+        narrow = narrowed(benchmark, names)  # no other measure is computed a second time
         groups = groups_of(narrow, derive(change, first=True), by_run=by_run)
         first = estimates(narrow, groups).filter(pl.col("measure").is_in(names))
         return pl.concat([found, first.with_columns(pl.col("measure") + FIRST_REPLY)])

@@ -20,8 +20,7 @@ from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.study.frames import read_frame
 
 _FILE = Path(__file__).with_name("harmonised_measures.toml")
-# a benchmark may have an ECE of its own: what is not the same has another name
-PREFIX = SHARED_PREFIX
+PREFIX = SHARED_PREFIX  # a benchmark may have an ECE of its own: what is not the same has another name
 _STATED: Where = (("confidence", None),)
 #: Of the harmonised answers with a confidence, those that were chosen among a known number of alternatives.
 CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))

@@ -36,8 +36,7 @@ N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
 NOTHING_SHARED = "no item was answered by both"
 UNSTATED = "no item was answered with a confidence by both"
-# measures of answers with a confidence
-_STATED = tuple(name for name in STATISTICS if name != "accuracy")
+_STATED = tuple(name for name in STATISTICS if name != "accuracy")  # measures of answers with a confidence
 _DRAWN = ("ece",)  # without a linear share of each item
 _ALPHA = 0.05
 #: What an answer in each of so many cells, level × (wrong, right), adds to a mean.
@@ -88,8 +87,7 @@ class Side:
     n_drawn: int
     seed: int
     n_boot: int
-    # items before those that the other model did not answer are left out
-    n_all: int
+    n_all: int  # items before those that the other model did not answer are left out
     known: dict[str, tuple[Estimate, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -178,8 +176,7 @@ def _compared(
     if not len(first.items):
         yield from (replace(row, measure=name, status=why) for name in names)
         return
-    # model × (wrong, right)
-    answers = np.stack([side.totals.reshape(-1, 2).sum(axis=0) for side in sides])
+    answers = np.stack([side.totals.reshape(-1, 2).sum(axis=0) for side in sides])  # model × (wrong, right)
     (n_a, n_b), n_items = map(int, answers.sum(axis=1)), len(first.items)
     row = replace(row, n=n_items, note=lost_items(first.n_all, second.n_all, n_items))
     for name in names:
@@ -219,6 +216,5 @@ def _by_score(name: str, first: Side, second: Side) -> tuple[float | None, float
     if name == "accuracy" and p is not None and np.array_equal(one.sum(axis=1), two.sum(axis=1)):
         p = exact.sum_p((one - two)[:, 1])
     if low is not None and high is not None and p is not None and p >= _ALPHA:
-        # what the items do not separate from 0 reaches 0
-        low, high = min(low, 0.0), max(high, 0.0)
+        low, high = min(low, 0.0), max(high, 0.0)  # what the items do not separate from 0 reaches 0
     return low, high, p, of_b.status if of_a.low is not None else of_a.status

@@ -57,8 +57,7 @@ def differences(
         row, sides = rows[pair.first, pair.second], pair.sides
         one, two = (side.once("measures", lambda own: of(own.sample)) for side in sides)
         items = None
-        # the p of resamples of a few items is too small
-        if 0 < pair.n_items <= exact.MOST_SWAPPED:
+        if 0 < pair.n_items <= exact.MOST_SWAPPED:  # the p of resamples of a few items is too small
             both = tables[:, [pair.first, pair.second]].astype(np.float64)
             items = both[(both.sum(axis=2) > 0).all(axis=1)]
         for at, name in enumerate(names):
@@ -81,8 +80,7 @@ def _tested(row: Comparison, found: resampling.Difference, items: Floats | None,
     if row.n < 2 or found.low is None:
         return replace(row, status=SINGLE_ITEM if row.n < 2 else OFTEN_UNDEFINED)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p)
-    # a difference that never moves has no test, but one of 0 is no error
-    if found.statistic is None:
+    if found.statistic is None:  # a difference that never moves has no test, but one of 0 is no error
         return replace(row, status=SAME) if found.p is None else replace(row, note=joined(SAME, row.note))
     if items is None:
         return replace(row, note=joined(f"paired item bootstrap, {found.usable_note}", row.note))

@@ -26,8 +26,7 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.resampling import Z95
 
 NOT_AUDITED = "the reader model is not audited"
-# each takes as long as scoring does; the spread of so many varies by a quarter from one set to the next
-DRAWS = 10
+DRAWS = 10  # each takes as long as scoring does; the spread of so many varies by a quarter from one set to the next
 _SAME = 1e-9
 _KEY = ("dataset", "task", "condition", "scoring", "model", "run", "measure")
 Change = Callable[[pl.DataFrame], pl.DataFrame]

@@ -48,8 +48,7 @@ def read_responses(
         for item in items:
             mine = calls.get((item.item_id, condition), {})
             made: dict[str, Kept] = {}
-            # whose calls count under this one as well
-            for other, steps in shared.get(condition, {}).items():
+            for other, steps in shared.get(condition, {}).items():  # whose calls count under this one as well
                 given = calls.get((item.item_id, other), {})
                 made |= {step: given[step] for step in steps if step in given}
             made |= mine

@@ -24,8 +24,7 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
 
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
-# what each was built from, below the home's ``study``
-LEADERBOARD, REPORT = BUILT_FROM, ".report.sha256"
+LEADERBOARD, REPORT = BUILT_FROM, ".report.sha256"  # what each was built from, below the home's ``study``
 #: Of a model, on boards.
 _SHOWN = ("name", "provider", "model", "family", "params_b", "params_active_b", "released")
 #: Benchmark, model and run → its stages that are stale.
@@ -45,8 +44,7 @@ class Stale:
 
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     partitions: tuple[StalePartition, ...] = ()  # to ask, read, judge or score
-    # benchmarks: pooled estimates, tests, own tables, printed numbers
-    compared: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()  # benchmarks: pooled estimates, tests, own tables, printed numbers
     leaderboard: bool = False  # with the tables over all benchmarks
     report: bool = False
 
@@ -118,8 +116,7 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
     kept = mark_of(partition.below("judgements"))
     if not responses.exists() or kept != files.judgement_digest(benchmark, wanted, partition):
         return False
-    # all that decides the words is in the digest
-    if wanted.prompt_digest is not None:
+    if wanted.prompt_digest is not None:  # all that decides the words is in the digest
         return True
     noted = judging.judged_as(partition).manifest().get("fingerprint")
     return bool(noted == judging.needed(benchmark, wanted, partition, read_frame(responses))[1])
@@ -130,8 +127,7 @@ def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]
     wanted, path = judging.wanted(benchmark), partition.below("responses")
     if wanted is None or not path.exists():
         return 0, ""
-    # it has both where judgements are whole
-    noted = judging.judged_as(partition).manifest()
+    noted = judging.judged_as(partition).manifest()  # it has both where judgements are whole
     count, whole = noted.get("n_expected"), wanted.prompt_digest is not None
     if whole and isinstance(count, int) and judgements_current(benchmark, partition):
         return count, str(noted["fingerprint"])

@@ -79,8 +79,7 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 def mean_ranks(values: Floats) -> Floats:
     """Return ranks along the last axis, 1 = smallest, ties sharing their mean rank; NaN gets NaN and moves no other."""
-    # late: it takes longer to import than all of this package
-    from scipy.stats import rankdata
+    from scipy.stats import rankdata  # late: it takes longer to import than all of this package
 
     return np.asarray(rankdata(values, axis=-1, nan_policy="omit"), dtype=np.float64).reshape(values.shape)
 

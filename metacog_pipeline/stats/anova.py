@@ -30,10 +30,8 @@ NO_ERROR_DF = "no group with two items"
 NO_SPREAD = "no spread within groups"
 EMPTY_GROUP = "a group without items"
 TOO_FEW = "fewer than three items"
-# beyond this many standard deviations the spread is rounding error
-LARGEST_EFFECT = 1e8
-# a larger F means a spread within groups that is rounding error
-LARGEST_F = 1e30
+LARGEST_EFFECT = 1e8  # beyond this many standard deviations the spread is rounding error
+LARGEST_F = 1e30  # a larger F means a spread within groups that is rounding error
 LEAST_P = 1e-13  # of the studentized range: SciPy's integral gives 0 for less
 
 
@@ -123,14 +121,12 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]
     """
-    # late: it takes longer to import than all of this package
-    from scipy.stats import studentized_range
+    from scipy.stats import studentized_range  # late: it takes longer to import than all of this package
 
     pairs = combinations(range(len(result.groups.n)), 2) if wanted is None else wanted
     found = []
     with warnings.catch_warnings():
-        # of SciPy's own integral where p is near 1
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # of SciPy's own integral where p is near 1
         for pair in (_compared(result, i, j) for i, j in pairs):
             if pair.statistic is not None:
                 q = abs(pair.statistic) * math.sqrt(2)

@@ -19,8 +19,7 @@ from metacog_pipeline.stats._arrays import LARGEST, Floats, Ints, Rows
 from metacog_pipeline.stats.confidence_scale import Scale
 from metacog_pipeline.stats.confidence_words import DETECTED, MISSING, NAMES, NO, S1_FIRST, YES
 
-# alternatives a stimulus or a response may have; a column with more is something else
-MOST_LABELS = 10
+MOST_LABELS = 10  # alternatives a stimulus or a response may have; a column with more is something else
 # Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two
 # words a few per cent may be slips; more is another coding, and what looks known may mean something else.
 MOST_ODD, MOST_UNKNOWN = 0.5, 0.1
@@ -261,8 +260,7 @@ def no_answer(column: Column, beside: Column | None = None) -> set[float]:
     stated = {each for each in column.numbers if each is not None}
     labels = set() if beside is None else beside.numbers - no_answer(beside)
     if None in column.numbers | labels:
-        # words among them: what is a number there is a word as well
-        return set()
+        return set()  # words among them: what is a number there is a word as well
     if 1 < len(labels) < len(stated) and labels <= stated and stated - labels <= _BESIDE:
         return stated - labels
     for codes, most in ((stated & _BELOW - labels, math.inf), (stated & _ABOVE - labels, _LARGEST_LEVEL)):

@@ -26,10 +26,8 @@ LARGEST_RATING, MOST_LEVELS, BINS = 20, 10, 4
 MOST_CELLS = 10_000
 # A subject's ratings show a scale of their own from this many on, where others go far beyond it.
 _LEAST_RATINGS, _HIGHEST_RATING = 20, 10
-# rows, on average: a column with fewer for each value names no subjects
-_LEAST_OF_A_SUBJECT = 3
-# of right or wrong with stimulus and response; below, it is said
-_AGREEMENT = 0.95
+_LEAST_OF_A_SUBJECT = 3  # rows, on average: a column with fewer for each value names no subjects
+_AGREEMENT = 0.95  # of right or wrong with stimulus and response; below, it is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,7 @@ class Given:
 
     #: {role: column}: stimulus, response, correct, confidence, subject.
     roles: Mapping[str, str] = field(default_factory=dict)
-    # columns of which each combination of values is a cell
-    by: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()  # columns of which each combination of values is a cell
     #: {column: {word: value}}; under "" words for the columns that cannot be read without them.
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scale: Scale | None = None  # of confidence
@@ -51,17 +48,14 @@ class Given:
 class ConfidenceData:
     """Trials: arrays of shape ``(rows,)`` with NaN where a row has no value; None where the table has no such thing."""
 
-    # the names of each: {column: text, None where it is empty}
-    cells: tuple[Mapping[str, str | None], ...]
+    cells: tuple[Mapping[str, str | None], ...]  # the names of each: {column: text, None where it is empty}
     cell: Ints  # of each row
     subject: str | None  # the column of subjects
     correct: Floats  # 1 or 0
-    # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
-    stimulus: Floats | None
+    stimulus: Floats | None  # 0 (S1) or 1 (S2), as the response; None where answers do not have two sides
     response: Floats | None
     confidence: Floats  # as stated
-    # confidence from 0 to 1, NaN where its scale is not known
-    share: Floats | None
+    share: Floats | None  # confidence from 0 to 1, NaN where its scale is not known
     rating: Floats | None  # 1..K
     ratings: int | None  # K
     unscaled: tuple[str, ...]  # why a cell has no share, '' where it has one
@@ -134,8 +128,7 @@ class _Reader:
         subject, by = self.roles.get("subject"), self.given.by
         if subject is not None and subject not in (*by, *self.given.roles.values()):
             most = self.rows / len(self.table[subject].words)
-            # the number of the row or of an item
-            subject = subject if most >= _LEAST_OF_A_SUBJECT else None
+            subject = subject if most >= _LEAST_OF_A_SUBJECT else None  # the number of the row or of an item
         sides = [self.table[name] for name in dict.fromkeys([*([subject] if subject else []), *by])]
         code = np.zeros(self.rows, dtype=np.int64)
         for side in sides:
@@ -330,8 +323,7 @@ def _recoded(
     words = {
         word: value
         for word, value in given.words.get("", {}).items()
-        # RIGHT=1 is so already
-        if known.get(word.casefold(), word) != known.get(value.casefold(), value)
+        if known.get(word.casefold(), word) != known.get(value.casefold(), value)  # RIGHT=1 is so already
     }
     if not words:
         return found
@@ -339,8 +331,7 @@ def _recoded(
     sides = [role for role in ("stimulus", "response") if role in found]
     one, *other = ({*found[role].keys} for role in sides) if sides else [set()]
     if any(role in needing for role in sides) and all(one <= each or each <= one for each in other):
-        # one coding of both
-        needing = [role for role in found if role in needing or role in sides]
+        needing = [role for role in found if role in needing or role in sides]  # one coding of both
     if not needing:
         raise DataError(
             "--map-values: every column can be read without it and stays as it is; name the column that is meant, as in "

@@ -18,8 +18,7 @@ GRID = 101
 CELLS = 2 * GRID
 SHARE = np.arange(GRID) / 100
 BINS = 10
-# below, an interval of a bootstrap is known to be too narrow; the status says so
-FEW_ITEMS = 30
+FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 _BIN_OF = calibration.bin_index(SHARE, BINS)
 _LEVELS = "levels of a percent"
 _RIGHT, _EVERY = np.tile([0.0, 1.0], GRID), np.ones(CELLS)

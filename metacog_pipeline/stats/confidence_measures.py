@@ -32,8 +32,7 @@ from metacog_pipeline.stats.intervals import LOSS, loss_ends
 from metacog_pipeline.stats.resampling import Patterns
 
 MOST_LEVELS = 101  # whole percents are as they are
-# items with an answer of the rarer kind: with fewer, the status of a number says so
-FEWEST = 5
+FEWEST = 5  # items with an answer of the rarer kind: with fewer, the status of a number says so
 
 
 @dataclass(frozen=True, slots=True)

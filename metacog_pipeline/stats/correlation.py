@@ -47,8 +47,7 @@ def regression(x: ArrayLike, y: ArrayLike) -> Regression:
     >>> round(found.slope, 3), round(found.r, 3), round(found.p, 3)
     (0.8, 0.8, 0.2)
     """
-    # late: it takes longer to import than all of this package
-    from scipy.stats import linregress
+    from scipy.stats import linregress  # late: it takes longer to import than all of this package
 
     across, up = floats("x", x), floats("y", y)
     n = same_length(x=across, y=up)

@@ -43,8 +43,7 @@ class Counts:
     # (cells, 2 K): trials with stimulus S1 and S2, in the order of the module's table; fractions allowed
     n_s1: Floats
     n_s2: Floats
-    # ``"none"``, or ``"pad"`` where :func:`padded` was applied
-    correction: str = "none"
+    correction: str = "none"  # ``"none"``, or ``"pad"`` where :func:`padded` was applied
     pad: float = 0.0  # what was added to each of the 4 K counts of a cell
 
     def __post_init__(self) -> None:

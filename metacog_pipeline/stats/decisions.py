@@ -28,8 +28,7 @@ from metacog_pipeline.stats.type1 import Texts
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 Scale = Literal["log_ratio", "difference"]
 
-# the verdict where there is no number to test; the status says why
-UNTESTED = "untested"
+UNTESTED = "untested"  # the verdict where there is no number to test; the status says why
 NO_LOG = "draws at or below 0: no log ratio"
 UNDEFINED = "no finite difference: a rate of 0 or 1, or an empty class"
 NO_SPREAD = "no sampling variance"
@@ -59,20 +58,16 @@ class Comparison:
 
     n: int  # pairs of draws
     scale: Scale  # on which the region lies
-    # mean of log first - log second; None where a draw is <= 0, with its interval
-    log_ratio: float | None
+    log_ratio: float | None  # mean of log first - log second; None where a draw is <= 0, with its interval
     log_low: float | None
     log_high: float | None
     difference: float  # the same of first - second, in the unit of the draws
     low: float
     high: float
-    # share of pairs of draws in which the first is the larger
-    probability: float
-    # whether the symmetric interval leaves out 0 (the same on both scales)
-    differs: bool
+    probability: float  # share of pairs of draws in which the first is the larger
+    differs: bool  # whether the symmetric interval leaves out 0 (the same on both scales)
     verdict: Verdict
-    # or why there is no log ratio: the verdict is then made on the difference
-    status: str = OK
+    status: str = OK  # or why there is no log ratio: the verdict is then made on the difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +81,7 @@ class Contrasts:
     se: Floats
     test: ZTest
     verdict: Texts
-    # the rows to interpret: of c′ those whose d′ differs significantly, else all
-    examined: Rows
+    examined: Rows  # the rows to interpret: of c′ those whose d′ differs significantly, else all
     status: Texts
 
 

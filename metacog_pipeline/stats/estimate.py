@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 OK = "ok"
-# of what was asked or said: nothing was sampled, so there is no interval
-COUNT = "count"
+COUNT = "count"  # of what was asked or said: nothing was sampled, so there is no interval
 NO_ITEMS = "no items"
 SINGLE_ITEM = "single item"
 ONE_LEVEL = "one confidence level"
@@ -26,16 +25,12 @@ class Estimate:
     ever leaves this package.
     """
 
-    # in the unit of the measure (a share lies in 0..1), None where there is none
-    value: float | None
-    # ends of the 95 % interval in the same unit, both None where there is none
-    low: float | None
+    value: float | None  # in the unit of the measure (a share lies in 0..1), None where there is none
+    low: float | None  # ends of the 95 % interval in the same unit, both None where there is none
     high: float | None
     n: int  # items (or rows, see the function) the value rests on
-    # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, …
-    method: str
-    # or why the value or its interval is missing; ``"count"`` of a number without error
-    status: str = OK
+    method: str  # how value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, …
+    status: str = OK  # or why the value or its interval is missing; ``"count"`` of a number without error
     sem: float | None = None  # standard error of the value
 
     def __post_init__(self) -> None:
@@ -44,8 +39,7 @@ class Estimate:
             if number is not None:
                 if not math.isfinite(number):
                     raise ValueError(f"{name} of an estimate is {number}: use None and a status")
-                # NumPy scalars become plain floats
-                object.__setattr__(self, name, float(number))
+                object.__setattr__(self, name, float(number))  # NumPy scalars become plain floats
         object.__setattr__(self, "n", int(self.n))
         if self.n < 0:
             raise ValueError(f"n of an estimate is {self.n}, below 0")

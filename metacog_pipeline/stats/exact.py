@@ -118,8 +118,7 @@ def sum_p(differences: ArrayLike) -> float:
     moved = np.asarray(differences, dtype=np.int64)
     total, reach, chances = abs(int(moved.sum())), 0, np.ones(1)
     for size, n in zip(*np.unique(np.abs(moved[moved != 0]), return_counts=True), strict=True):
-        # chances of the sums -n · size, …, n · size
-        steps = np.zeros(2 * n * size + 1)
+        steps = np.zeros(2 * n * size + 1)  # chances of the sums -n · size, …, n · size
         k = np.arange(n + 1)
         steps[:: 2 * size] = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2.0))
         chances, reach = np.convolve(chances, steps), reach + int(n * size)

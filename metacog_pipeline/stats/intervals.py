@@ -233,8 +233,7 @@ def _is_0_or_1(weights: Floats) -> bool:
 
 
 # --- areas ------------------------------------------------------------------------------------------------------------
-# answers of the rarer kind at which their own variance and the model's count alike
-FEW = 5.0
+FEW = 5.0  # answers of the rarer kind at which their own variance and the model's count alike
 LEAST_SCALE = 0.25  # of the model's variance: few answers can agree by chance
 _HALVINGS = 60
 
@@ -280,8 +279,7 @@ def scaled_score(
 # the 97.5th and the 2.5th percentile. A bin whose answers are all right or all wrong gets the noise of one more answer,
 # right as often as its confidence says. Where the error is as small as noise alone makes it, the upper end is the 97.5th
 # percentile of noise; where every bin is of one kind, the ends reach as far as so many equal answers can hide.
-# factor the search for the upper end starts with; it is doubled while the end lies beyond
-_FIRST = 8.0
+_FIRST = 8.0  # factor the search for the upper end starts with; it is doubled while the end lies beyond
 _STEPS = 16
 _ROUNDING = 1e-12  # of an error
 

@@ -103,8 +103,7 @@ def cochran_q(outcomes: ArrayLike) -> CochranQ:
 def _exact_q(differ: Ints) -> float | None:
     """Return the share of all ways whose squares of the totals of models are as large; None where that takes long."""
     k = differ.shape[1]
-    # totals in rising order, which is as good as any, and the ways that lead there
-    found = {(0,) * k: 1}
+    found = {(0,) * k: 1}  # totals in rising order, which is as good as any, and the ways that lead there
     for right in sorted(differ.sum(axis=1).tolist()):
         if len(found) * math.comb(k, right) > _MOST_WAYS:
             return None

@@ -27,15 +27,12 @@ class PairedShares:
 
     n: Ints  # items that both answered
     value: Floats  # share of the first minus that of the second on those items
-    # ends of the 95 % interval: Wilson's of the two, on effective numbers of items, and their correlation
-    low: Floats
+    low: Floats  # ends of the 95 % interval: Wilson's of the two, on effective numbers of items, and their correlation
     high: Floats
     sem: Floats  # standard error over items
-    # of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN where all items differ alike
-    p: Floats
+    p: Floats  # of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN where all items differ alike
     first_only: (
-        # hits of the first on items without one of the second, asked once; and the other way round
-        Ints
+        Ints  # hits of the first on items without one of the second, asked once; and the other way round
     )
     second_only: Ints
 

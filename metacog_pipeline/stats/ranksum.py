@@ -47,8 +47,7 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
     >>> found.u, round(found.r, 3), found.p, found.method
     (8.0, 0.778, 0.2, 'mann-whitney, exact')
     """
-    # late: it takes longer to import than all of this package
-    from scipy.stats import mannwhitneyu
+    from scipy.stats import mannwhitneyu  # late: it takes longer to import than all of this package
 
     a, b = (floats(name, each, gaps=True) for name, each in (("first", first), ("second", second)))
     a, b = a[~np.isnan(a)], b[~np.isnan(b)]

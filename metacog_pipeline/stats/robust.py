@@ -152,8 +152,7 @@ def _location(table: Floats, statistic: Location) -> Floats:
 
 def _by_order(ordered: Floats, median: bool) -> Floats:
     """Return the median or trimmed mean of each row of sorted values, NaN at their end."""
-    # so that the sums do not depend on how it lies in memory
-    ordered = np.ascontiguousarray(ordered)
+    ordered = np.ascontiguousarray(ordered)  # so that the sums do not depend on how it lies in memory
     items = ordered.shape[1]
     n = np.array([items])  # of all rows, in a third of the time
     if np.isnan(ordered[:, -1]).any():
@@ -171,8 +170,7 @@ def _by_order(ordered: Floats, median: bool) -> Floats:
 
 def _competition_ranks(scores: Floats) -> Ints:
     """Return 1 + the number of larger scores in each row; 0 for NaN."""
-    # late: it takes longer to import than all of this package
-    from scipy.stats import rankdata
+    from scipy.stats import rankdata  # late: it takes longer to import than all of this package
 
     ranks = rankdata(-scores, method="min", axis=1, nan_policy="omit")
     return np.asarray(np.nan_to_num(ranks), dtype=np.int64).reshape(scores.shape)

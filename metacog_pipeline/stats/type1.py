@@ -47,20 +47,17 @@ class Type1:
     false_alarm_rate: Floats
     n: Floats  # trials in the counts as given
     accuracy: Floats
-    # d, c in standard deviations of S1, da in root-mean-square units; ±inf or NaN with a status
-    d: Floats
+    d: Floats  # d, c in standard deviations of S1, da in root-mean-square units; ±inf or NaN with a status
     c: Floats
     c_prime: Floats
     ln_beta: Floats
     da: Floats
-    # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
-    var_d: Floats
+    var_d: Floats  # delta method; NaN where a rate is 0 or 1 or undefined (of c' also where d is 0)
     var_c: Floats
     var_c_prime: Floats
     var_ln_beta: Floats
     cov_d_c: Floats
-    # a key of ``STATUSES``; ``"no_s1_trials"`` with a finite d: the number is the correction's alone
-    status: Texts
+    status: Texts  # a key of ``STATUSES``; ``"no_s1_trials"`` with a finite d: the number is the correction's alone
     s: Floats  # ratio of standard deviations
     correction: str
 
@@ -79,8 +76,7 @@ class Type1:
     def _ln_beta_ends(self) -> tuple[Floats, Floats]:
         # Half the difference of two squares is flat where both rates are 1/2: there a slope says nothing of how far off it
         # may be, so the ends are those of the difference of two intervals of squares.
-        # of infinite z there is no interval
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # of infinite z there is no interval
             both, one = self.var_c * (1 + self.s) ** 2, self.cov_d_c * (1 + self.s)
             v_h = (both - one) / (1 + 1 / self.s)
             z_f = -self.c - self.s * self.d / (1 + self.s)
@@ -204,8 +200,7 @@ def _status(d: Floats, c: Floats, s: Floats, empty: tuple[Rows, Rows]) -> Texts:
         "infinite": ~(np.isfinite(d) & np.isfinite(c)),
         "zero_dprime": d == 0,
     }
-    # quicker for the many cells of resamples
-    if not np.any([*against.values()]):
+    if not np.any([*against.values()]):  # quicker for the many cells of resamples
         return np.full(len(d), "ok")
     return np.select([*against.values()], [*against], default="ok").astype(np.str_)
 

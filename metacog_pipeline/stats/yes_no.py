@@ -33,8 +33,7 @@ class Type2Dprime:
     hit_rate: Floats  # P(yes | correct)
     false_alarm_rate: Floats  # P(yes | wrong)
     d: Floats  # d'type2; ±inf or NaN where ``status`` says so
-    # of d, by the delta method; NaN where a rate is 0 or 1 or undefined
-    sem: Floats
+    sem: Floats  # of d, by the delta method; NaN where a rate is 0 or 1 or undefined
     raw_alignment: Floats
     accuracy: Floats
     yes_ratio: Floats

@@ -69,16 +69,14 @@ def store_of(home: Home) -> Store | None:
 
 @functools.lru_cache(maxsize=8)
 def _opened(address: str, process: int) -> Store:
-    # one for each process: connections do not survive a fork
-    return open_store(address)
+    return open_store(address)  # one for each process: connections do not survive a fork
 
 
 def open_store(address: str) -> Store:
     """Return the store at ``address``: a folder (plain path or ``file://``) or an object store."""
     if scheme_of(address) == "file":
         return FolderStore(Path(address.removeprefix("file://")).resolve())
-    # its library is an extra
-    from metacog_pipeline.storage.objects import ObjectStore
+    from metacog_pipeline.storage.objects import ObjectStore  # its library is an extra
 
     return ObjectStore(address)
 

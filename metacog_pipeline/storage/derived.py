@@ -21,8 +21,9 @@ FOLDERS = ("items", "responses", "judgements", "scored", "harmonised", "estimate
 FILES = (LEADERBOARD, f"{STATUS}/{BUILT_FROM}")
 PREFIX, NOTE = "derived", ".derived.json"
 _GONE = (0, 0)
-# path below the home: its state here, its version in the store
-Known = dict[str, tuple[tuple[int, int], str]]
+Known = dict[
+    str, tuple[tuple[int, int], str]
+]  # path below the home: its state here, its version in the store
 
 
 def bring(home: Home) -> int:
@@ -42,8 +43,7 @@ def bring(home: Home) -> int:
                     temporary.write_bytes(found.content)
                 known[name] = (state_of(path), found.version)
                 count += 1
-        # taken out of the store since it was noted
-        for name in known.keys() - listed.keys():
+        for name in known.keys() - listed.keys():  # taken out of the store since it was noted
             if state_of(home / name) == known.pop(name)[0]:
                 (home / name).unlink()
     return count
@@ -76,8 +76,7 @@ def _travels(name: str) -> bool:
 @contextlib.contextmanager
 def _noted(home: Home, store: Store) -> Iterator[Known]:
     """Yield what is noted of the store, and note what became of that: one process at a time."""
-    # where the note is missing, damaged, or of another store, all is compared again
-    known: Known = {}
+    known: Known = {}  # where the note is missing, damaged, or of another store, all is compared again
     with (home / f"{NOTE}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -46,8 +46,7 @@ class FolderStore:
         found = []
         with self._explained("list"):
             for path in sorted((self._path / checked(prefix)).rglob("*")):
-                # deleted meanwhile
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
                     known, key = path.stat(), path.relative_to(self._path).as_posix()
                     if not path.name.startswith(".") and stat.S_ISREG(known.st_mode) and is_key(key):
                         found.append(Listed(key, known.st_size, _version(known)))
@@ -92,8 +91,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _version(known: os.stat_result) -> str:
-    # a file is replaced, never changed
-    return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"
+    return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"  # a file is replaced, never changed
 
 
 def refuse_unlocked(path: Path, key: str, mounts: Path = MOUNTS) -> None:

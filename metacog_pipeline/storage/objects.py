@@ -11,8 +11,7 @@ from typing import Any
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key, scheme_of
 
-# a store that is gone for so long loses no answer; the calls wait
-PATIENCE_S = 120.0
+PATIENCE_S = 120.0  # a store that is gone for so long loses no answer; the calls wait
 READING_S = 10.0  # who only looks gets an error sooner
 
 
@@ -30,8 +29,9 @@ class ObjectStore:
             raise StudyError(
                 f'deploy.store = "{address}": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
             ) from error
-        # what conditions of this provider name
-        self._mark = "version" if scheme_of(address) == "gs" else "e_tag"
+        self._mark = (
+            "version" if scheme_of(address) == "gs" else "e_tag"
+        )  # what conditions of this provider name
         self._api: Any = obstore
         self._reader = self._client(READING_S)
         self._writer = self._client(PATIENCE_S)

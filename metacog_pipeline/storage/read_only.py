@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 _QUERIES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
-# table functions that read what is in the statement or the catalog of the board
-_TABLES = {
+_TABLES = {  # table functions that read what is in the statement or the catalog of the board
     *("range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary"),
     *("histogram", "histogram_values", "read_parquet", "pragma_table_info"),
     *(f"duckdb_{name}" for name in ("columns", "tables", "views", "schemas", "types", "functions")),
 }
-# scalar functions that change something
-_EFFECTS = {"nextval", "setval", "setseed", "sleep_ms", "write_log"}
+_EFFECTS = {"nextval", "setval", "setseed", "sleep_ms", "write_log"}  # scalar functions that change something
 _VERBS = {"copy", "insert", "update", "delete", "merge", "create", "drop", "alter", "attach", "call", "set"}
 _PARQUET = re.compile(r"""['"]([^'"]+\.parquet)['"]""")
 # A DuckDB file attached before stays readable. DuckDB's own read_parquet opens files, so that a macro replaces it.

@@ -19,8 +19,7 @@ from metacog_pipeline.files import TooLargeError
 
 #: Keys whose values are never shown.
 _SECRET = ("api_key_env", "base_url", "extra_body", "dagster_storage", "broker", "store")
-# raised by a check of ours: its words are kept
-_OWN = ("value_error", "assertion_error")
+_OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
 _BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
 
@@ -34,8 +33,7 @@ def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, .
     # An unknown key is reported first: it is often why another one is missing.
     first: Any = min(problems, key=lambda each: each["type"] != "extra_forbidden")
     place = first["loc"]
-    # a table of anything: below it pydantic names types next to keys
-    if "extra_body" in place:
+    if "extra_body" in place:  # a table of anything: below it pydantic names types next to keys
         place = place[: place.index("extra_body") + 1]
     key = key_of((*prefix, *place))
     why = _unknown(model, place) if first["type"] == "extra_forbidden" else _refused(model, place, first)

@@ -10,8 +10,7 @@ import polars as pl
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing
 
-# Parquet metadata: digest of everything a file was computed from
-MARK = "metacog_input_digest"
+MARK = "metacog_input_digest"  # Parquet metadata: digest of everything a file was computed from
 
 
 def read_frame(path: Path) -> pl.DataFrame:

@@ -33,8 +33,7 @@ class Row:
     model: str | None
     base_url: str | None
     price: tuple[float, float] | None = None
-    # the NAME of the variable with its key, where it is not the provider's usual one
-    key: str | None = None
+    key: str | None = None  # the NAME of the variable with its key, where it is not the provider's usual one
 
     @property
     def billed(self) -> bool:
@@ -101,8 +100,7 @@ def chosen_benchmarks(said: Sequence[str]) -> list[str]:
 
 def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
     """Return the study file."""
-    # two whose names are written alike get numbers
-    different = list(dict.fromkeys(rows))
+    different = list(dict.fromkeys(rows))  # two whose names are written alike get numbers
     names = [row.name for row in different]
     numbered = {row: names[: n + 1].count(row.name) for n, row in enumerate(different)}
     models = [row.table(row.name + (f"-{numbered[row]}" if numbered[row] > 1 else "")) for row in rows]

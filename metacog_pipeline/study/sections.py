@@ -35,8 +35,7 @@ def _named(value: Any) -> Any:
     return value
 
 
-# "" would be the folder of the study file
-PathText = Annotated[Path, BeforeValidator(_named)]
+PathText = Annotated[Path, BeforeValidator(_named)]  # "" would be the folder of the study file
 
 
 def setting(stage: Stage, default: Any = ..., **rules: Any) -> Any:
@@ -61,8 +60,7 @@ class Settings(Section):
     enabled: bool = Field(default=True, strict=True)
     wording: PathText | None = setting(Stage.ASKING, None)
     allow_incomplete: bool = setting(Stage.SCORING, False, strict=True)
-    # of no stage: it makes nothing stale
-    reask_unreadable: bool = Field(default=True, strict=True)
+    reask_unreadable: bool = Field(default=True, strict=True)  # of no stage: it makes nothing stale
 
     def affecting(self, stage: Stage) -> dict[str, Any]:
         """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""

@@ -22,8 +22,7 @@ from metacog_pipeline.study.allowed import as_written, explain, not_toml
 from metacog_pipeline.study.sections import Section, Settings
 
 SectionT = TypeVar("SectionT", bound=Section)
-# the tables whose rows are models that can be asked
-ASKED = ("models", "judges")
+ASKED = ("models", "judges")  # the tables whose rows are models that can be asked
 # Keys of some providers have the form of a variable's name; no variable is called that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
@@ -91,8 +90,7 @@ class Study(StudyFile):
 
     def prepare(self) -> None:
         """Make the home ready to be written in; raises as `preparing.prepare`."""
-        # late: whoever only reads a board needs none of it
-        from metacog_pipeline import preparing
+        from metacog_pipeline import preparing  # late: whoever only reads a board needs none of it
 
         preparing.prepare(self.home, self.deploy)
 

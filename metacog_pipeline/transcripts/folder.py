@@ -19,7 +19,8 @@ from metacog_pipeline.llm.spec import SLUG_PATTERN
 MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 _SLUG = SLUG_PATTERN.strip("^$")
 _KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
-_SEALED = ("layout", "sha256")  # fields that a manifest had before
+# fields that a manifest had before
+_SEALED = ("layout", "sha256")
 # a judge's partitions have the name of its benchmark with this ending
 JUDGEMENTS = "_judgements"
 
@@ -38,8 +39,10 @@ class PartitionFolder:
     run: int
 
     manifest = PathBelow(MANIFEST_NAME)
-    copy = PathBelow(COPY_NAME)  # of all journals, for readers
-    lock = PathBelow(".lock")  # held while a process writes here
+    # of all journals, for readers
+    copy = PathBelow(COPY_NAME)
+    # held while a process writes here
+    lock = PathBelow(".lock")
 
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):

@@ -161,7 +161,8 @@ def only_copied(folder: PartitionFolder) -> list[Record]:
         copy = current_table(folder.copy, FIELDS).to_pylist()
     except StoreError:
         if segments(folder):
-            return []  # the journals hold every answer
+            # the journals hold every answer
+            return []
         raise
     lines = (line.record for path in segments(folder) for line in scanned(path))
     known = {_ROW(record) for record in lines if record is not None}

@@ -156,7 +156,8 @@ class SharedPartition:
 
     def publish(self) -> None:
         """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
-        if self._failed:  # whoever wrote heard of it; the lease ends by itself
+        # whoever wrote heard of it; the lease ends by itself
+        if self._failed:
             return
         # a whole session goes before its pieces: only who holds the lease may write one
         self._change()

@@ -28,7 +28,8 @@ _PAID = (
     *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
     *("attempts", "attempts_billed"),
 )
-_NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
+# by what parses, scores or asks
+_NEVER_READ = ("reasoning_text", "raw_zstd")
 
 
 class PartitionStore:

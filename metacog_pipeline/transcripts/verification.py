@@ -67,7 +67,8 @@ def _copy_sound(found: Checked) -> bool | None:
     # every page has a checksum
     rows = parquet.current_table(found.folder.copy, ARROW_SCHEMA.names)
     if found.damaged or not footer.covers(segment_sizes(found.folder)):
-        return None  # the next run makes it again
+        # the next run makes it again
+        return None
     return bool(rows.equals(parquet.copied(found.folder, None)))
 
 
@@ -92,7 +93,8 @@ def repair(found: Checked) -> Repaired:
                 parquet.compact_folder(folder, None)
             if (
                 aside and folder.manifest.exists()
-            ):  # the next run opens the partition and asks what is missing
+                # the next run opens the partition and asks what is missing
+            ):
                 known = read_manifest(folder)
                 write_manifest(folder, {**known, "state": "incomplete", "fingerprint": None})
         except OSError as error:

@@ -327,8 +327,7 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Rows:
         if found.status[place] == OK:
             ends = [float(end(without[:, place])) for end in (np.min, np.max)]
             row = replace(row, value=float(found.rho[place]), low=ends[0], high=ends[1])
-            # None of rounding alone
-            if (p := exact.rank_p(grades[place], change)) is not None:
+            if (p := exact.rank_p(grades[place], change)) is not None:  # None of rounding alone
                 adjusted = min(1.0, p * len(JUDGE_DIMENSIONS))
                 verdict = "significant" if adjusted < ALPHA else "not_significant"
                 row = replace(row, p=p, p_adjusted=adjusted, verdict=verdict)

@@ -94,8 +94,7 @@ class Instance(Item):
     # Claims whose consensus was found wrong.
     verified_wrong: Annotated[frozenset[str], AsJson()] = frozenset()
     known_answer: Annotated[KnownAnswer | None, AsJson()] = None
-    # in the order of selection, the weakest last
-    selected_models: Annotated[tuple[str, ...], AsJson()] = ()
+    selected_models: Annotated[tuple[str, ...], AsJson()] = ()  # in the order of selection, the weakest last
 
     def __hash__(self) -> int:
         return hash((self.dataset, self.item_id, self.position))

@@ -57,8 +57,7 @@ Bound = Benchmark[Any, Any, Any]
 class Averages(NamedTuple):
     """The scored instances of a group."""
 
-    # a row per instance that counts, sorted, values averaged over runs
-    items: pl.DataFrame
+    items: pl.DataFrame  # a row per instance that counts, sorted, values averaged over runs
     dominant: str | None  # the ability that is largest in most judged rows
     scored: int  # rows, instances × runs
 
@@ -279,8 +278,7 @@ _NEITHER = {
 _RANGES: Mapping[str, tuple[float | None, float | None]] = {
     STATED: (None, None),  # a confidence stated as a number is taken as it is
     "judge_agreement": (None, 1.0),
-    # a placebo of the other sign adds to a pull
-    **dict.fromkeys(pull.NAMES, (None, None)),
+    **dict.fromkeys(pull.NAMES, (None, None)),  # a placebo of the other sign adds to a pull
     **dict.fromkeys(_IPSATIVE, (-1.0, 1.0)),
     **{f"{arm}_delta": (-1.0, 1.0) for arm in _ARM_WORDS},
 }

@@ -26,10 +26,8 @@ from metacog_pipeline.transcripts.parquet import without_surrogates
 
 SUPPORTS, OPPOSES, UNCERTAIN, UNKNOWN = "supports", "opposes", "uncertain", "?"
 SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
-# standard deviation of the confidences
-STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25
-# of the analysts who hold the majority position
-STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5
+STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
+STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5  # of the analysts who hold the majority position
 # Section 5: instances asked with two analysts are those on which the models of the panel differ most.
 STRIPPED_TO, STRIPPED_INSTANCES = 2, 50
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
@@ -47,8 +45,7 @@ def applicable(instances: Sequence[items.Instance], condition: str) -> list[item
     if condition != items.STRIPPED:
         return able
     ranked = []
-    # by the mean JSD of the analysts over the claims: it is known before a model is asked
-    for each in able:
+    for each in able:  # by the mean JSD of the analysts over the claims: it is known before a model is asked
         known = [claim.jsd_score for claim in each.claims if claim.jsd_score is not None]
         # Equal but for rounding is equal.
         ranked.append((-round(sum(known) / len(known), 12) if known else 1.0, each.item_id))
@@ -174,8 +171,7 @@ def _finite(value: object) -> float | None:
 
 
 MODES = ("json_schema", "text")
-# the least a reply may take; a model row that allows more is taken at its word
-ANSWER_TOKENS = 10_000
+ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
 _WORDS = ("scale", "claims", "claims_again")
@@ -232,8 +228,7 @@ def messages(step: str, shown: items.Instance, condition: str, step_a: str = "")
         return wording.messages(name, shown, {"step_a": step_a})
     consensus = json.dumps(masked_consensus(shown.consensus), ensure_ascii=False)
     name, analysts = items.B_SOCIAL, masked_analysts(shown)
-    # the analysts as they wrote, and no word on how to revise
-    if condition == items.MINIMAL:
+    if condition == items.MINIMAL:  # the analysts as they wrote, and no word on how to revise
         name, analysts = BARE, [{"analyst": one.model_id, **one.response} for one in shown.analysts]
     listed = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in analysts) + "\n]"
     return wording.messages(name, shown, {"step_a": step_a, "analysts": listed, "consensus": consensus})

@@ -25,8 +25,7 @@ from metacog_pipeline.scoring.published import BUILT, FAILS, HOLDS, Row, above, 
 from metacog_pipeline.stats.ranks import spearman
 
 _SCORES = ["mms", "mas", "t1", "t2", "t3", *ABILITIES]
-# instances
-_CHANGED = {"adversarial": 30, "adversarial_delta": 30, "stripped_delta": 50}
+_CHANGED = {"adversarial": 30, "adversarial_delta": 30, "stripped_delta": 50}  # instances
 _SIZES_PRINTED = ("params_b", "params_active_b")
 _WITHOUT = {"rho": "", "max_rank_shift": "_shift", "spread_change": "_spread"}
 

@@ -42,11 +42,9 @@ CHARACTERS = ("argument-follower", "crowd-follower", "stubborn", "hedger", "rand
 LEAST_CASES = 18  # instances, as many as gate G10 wants known answers
 NOT_ENOUGH, OPEN = "not enough", "undecided"
 HEDGES_FROM, ERRATIC_FROM = 0.9, 0.5  # shares of claims
-# of the scale, a quarter of the step between two labels: less is no pull, however surely it is there
-LEAST_PULL = 0.05
+LEAST_PULL = 0.05  # of the scale, a quarter of the step between two labels: less is no pull, however surely it is there
 _SIGN = {"majority supports": 1, "majority opposes": -1}
-# the label moderate under both maps, 0.55 and 0.5, is on no side
-_MIDDLE, _EVEN = 0.55, 0.06
+_MIDDLE, _EVEN = 0.55, 0.06  # the label moderate under both maps, 0.55 and 0.5, is on no side
 Signs = NDArray[np.int8]
 # Measures and contrasts ask for the pulls of the same groups.
 _KEPT: weakref.WeakKeyDictionary[Group, pl.DataFrame] = weakref.WeakKeyDictionary()

@@ -141,8 +141,7 @@ def figure_4(home: Home) -> Markup:
     measures = [f"ipsative_{name}" for name in ABILITIES]
     known = {row["model"]: row for row in exhibits.printed(BENCHMARK, "table_s10")}
     body, derived = {}, []
-    # as many as the paper's figure has
-    for row in exhibits.printed(BENCHMARK, "table_1")[:20]:
+    for row in exhibits.printed(BENCHMARK, "table_1")[:20]:  # as many as the paper's figure has
         if (own := known.get(row["model"])) is not None:
             body[row["model"]] = [float(own[name]) for name in measures]
         else:

@@ -44,16 +44,12 @@ class Options:
 
     scoring: str = "reference"
     labels: LabelMap = REFERENCE_MAP
-    # change since step A, or since B-private
-    proportionality_base: Literal["A", "P"] = "A"
+    proportionality_base: Literal["A", "P"] = "A"  # change since step A, or since B-private
     weight: Literal["raters", "jsd"] = "raters"
     volatility: Literal["entropy_and_direction", "entropy"] = "entropy_and_direction"
-    # consensus > 0.5, or the consensus itself
-    brier_outcome: Literal["threshold", "soft"] = "threshold"
-    # their mean, or the consensus shown (Equation 3)
-    toward: Literal["analysts", "consensus"] = "analysts"
-    # the share in a band, or a low variance
-    cowardice: Literal["band", "variance"] = "band"
+    brier_outcome: Literal["threshold", "soft"] = "threshold"  # consensus > 0.5, or the consensus itself
+    toward: Literal["analysts", "consensus"] = "analysts"  # their mean, or the consensus shown (Equation 3)
+    cowardice: Literal["band", "variance"] = "band"  # the share in a band, or a low variance
     balance: Literal["sd", "relative_sd"] = "sd"  # 1 - sd, or 1 - sd / mean
     tier_weights: tuple[float, float, float] = (0.334, 0.333, 0.333)
 
@@ -72,8 +68,7 @@ class Triple:
     step_a: Any
     b_private: Any
     b_social: Any
-    # to the probe that shows the analysts and only asks to revise, where it was made
-    b_minimal: Any = None
+    b_minimal: Any = None  # to the probe that shows the analysts and only asks to revise, where it was made
 
 
 # Rows of a panel: disagreement, consensus, raters (else disagreement), mean of the analysts, how many analyst entries
@@ -91,8 +86,7 @@ class Panel(NamedTuple):
     n_analysts: int
     names: set[str]  # that could name an analyst in a text
     openings: list[set[str]]  # three-word phrases of each analyst's assessment
-    # three-word phrases of their reasoning, see `_phrases_within`
-    phrases: dict[str, list[str]]
+    phrases: dict[str, list[str]]  # three-word phrases of their reasoning, see `_phrases_within`
 
 
 @functools.lru_cache(maxsize=1024)  # about 0.25 MB each

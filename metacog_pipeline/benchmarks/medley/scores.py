@@ -301,5 +301,4 @@ def _changed(frame: pl.DataFrame) -> pl.Series:
     return both.select(changed.alias("changed")).to_series()
 
 
-# every run of every model is scored on the same ones
-_shown = functools.lru_cache(maxsize=2048)(presented)
+_shown = functools.lru_cache(maxsize=2048)(presented)  # every run of every model is scored on the same ones

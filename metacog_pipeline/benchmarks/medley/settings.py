@@ -21,14 +21,11 @@ class Settings(sections.Settings):
     """``[benchmarks.medley]``: which instances, under which conditions, scored how and by which judges."""
 
     dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
-    # instances, drawn by the study's seed
-    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
+    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)  # instances, drawn by the study's seed
     conditions: Annotated[tuple[Arm, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
-    # the package's, the paper's
-    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
+    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")  # the package's, the paper's
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())  # rows of [[judges]]
-    # a set of one's own
-    folder: sections.PathText | None = setting(Stage.ITEMS, None)
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)  # a set of one's own
 
     @field_validator("conditions", "judges")
     @classmethod

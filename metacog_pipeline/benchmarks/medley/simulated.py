@@ -34,12 +34,10 @@ from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 SECOND_THOUGHTS = 0.15  # share of the ratings taken back when reviewing them
-# points; about half the claims of the published set have an argument as good as this
-STRONG = 4.0
+STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
 READ_CHARACTERS = 5_000  # of one text
 REFUSAL, SILENCE = "I'm sorry, but I can't assess this case.", "I would rather not commit myself."
-# shares of first opinions below low, moderate, high, very high
-_CUTS = (0.1, 0.3, 0.5, 0.8)
+_CUTS = (0.1, 0.3, 0.5, 0.8)  # shares of first opinions below low, moderate, high, very high
 _MODERATE = 2
 _SIDE_OF = (OPPOSES, OPPOSES, UNCERTAIN, SUPPORTS, SUPPORTS)
 _LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
@@ -67,8 +65,7 @@ def untidily(reply: str, luck: float) -> str:
 class Argument(NamedTuple):
     """What one analyst says of one claim, strongest last when sorted."""
 
-    # a point for each number of the case it names, half a point for each longer word of it
-    strength: float
+    strength: float  # a point for each number of the case it names, half a point for each longer word of it
     reasoning: str
     position: str
     analyst: str

@@ -23,7 +23,8 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import DELEGATE, FREE, JSO
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 
-SAME = 1e-12  # resamples this close to 0 count on both sides
+# resamples this close to 0 count on both sides
+SAME = 1e-12
 Pair = tuple[RunEstimate, RunEstimate]
 
 
@@ -60,7 +61,8 @@ def _unlike(one: RunEstimate, two: RunEstimate) -> int:
 
 # --- the groups -------------------------------------------------------------------------------------------------------
 Tiers = Mapping[str, TierGroup]
-Asked = Mapping[tuple[str, str], Tiers]  # by condition and model
+# by condition and model
+Asked = Mapping[tuple[str, str], Tiers]
 
 
 def _worlds(given: Iterable[Group]) -> Iterator[tuple[Callable[..., Comparison], Asked]]:

@@ -29,7 +29,8 @@ from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
-N_BOOT = 10_000  # ends of a 95 % interval then vary by about 1 % of its width
+# ends of a 95 % interval then vary by about 1 % of its width
+N_BOOT = 10_000
 # the 95th percentile of chance to about one rank in a hundred
 NULL_DRAWS = 2_000
 BINS = 5  # the paper's
@@ -148,12 +149,15 @@ def tier_groups(group: Group) -> dict[str, TierGroup]:
 class RunEstimate:
     """A measure of one tier, or of several together, that rests on ``n`` items."""
 
-    by_run: Floats  # (runs,), NaN in a run that has no value
-    draws: Floats | None  # (B,), the mean over runs in each resample of items
+    # (runs,), NaN in a run that has no value
+    by_run: Floats
+    # (B,), the mean over runs in each resample of items
+    draws: Floats | None
     n: int
     method: str = MEAN
     status: str = OK  # or why there is no value
-    flag: str = OK  # or what to know about the value
+    # or what to know about the value
+    flag: str = OK
     # of the interval, where they are not those of the draws
     ends: Callable[[], Ends | None] = lambda: None
     # What is summed over items, (items, runs, k).

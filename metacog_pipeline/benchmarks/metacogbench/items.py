@@ -92,7 +92,8 @@ class Item(contract.Item):
     family: str = ""  # 1a: one of `FAMILIES`
     level: str = ""  # 1a: the rung of a ladder
     domain: str = ""
-    difficulty: str = ""  # 1b: one of `DIFFICULTIES`
+    # 1b: one of `DIFFICULTIES`
+    difficulty: str = ""
     answer_type: str = "none"
     # The key: a number, a text, or None where nothing can be right.
     answer: Annotated[Scalar | None, AsJson()] = None
@@ -111,7 +112,8 @@ class Item(contract.Item):
     slot: str = ""
     # 1a: the item of like layout whose answerability is the opposite
     twin_of: str = ""
-    topic_line: str = ""  # 1b: shown before the question
+    # 1b: shown before the question
+    topic_line: str = ""
     # 2a and 2b: what items with the same options belong to, and the roles of the options that are right.
     story: str = ""
     options: Annotated[tuple[Option, ...], AsJson()] = ()
@@ -127,7 +129,8 @@ class Item(contract.Item):
     pressure: str = ""
     challenges: tuple[str, ...] = ()
     corrections: tuple[str, ...] = ()
-    structure: str = ""  # 3: the latent structure; never shown
+    # 3: the latent structure; never shown
+    structure: str = ""
     fields: Annotated[tuple[Field, ...], AsJson()] = ()
     provenance: Annotated[Provenance, AsJson()] = Provenance()
     canary: str = CANARY

@@ -38,9 +38,11 @@ from metacog_pipeline.stats.intervals import wilson_interval
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
-SELF = "self"  # in a study's list of judges: the model that is judged
+# in a study's list of judges: the model that is judged
+SELF = "self"
 REFUSAL = "I would rather not judge this."
-ONE_CATEGORY = "one category used by both"  # κ has no value
+# κ has no value
+ONE_CATEGORY = "one category used by both"
 _PLACES = ("task", "first", "next", "reply")
 _PLACE = re.compile(rf"\{{\{{({'|'.join(_PLACES)})\}}\}}")
 _QUOTATION = re.compile(r"(?m)^\| [^\n]*(?:\n\| [^\n]*)*")
@@ -141,8 +143,10 @@ class Judgement:
     judge_model: str  # who was asked
     relation: str
     item_id: str
-    verdict: Flag  # 1 for a pass, null where it says neither
-    by_rules: Flag  # that of the rules that read the same reply
+    # 1 for a pass, null where it says neither
+    verdict: Flag
+    # that of the rules that read the same reply
+    by_rules: Flag
     status: str
     reason: str | None
     mode: str | None
@@ -275,7 +279,8 @@ RULES: Mapping[str, Mapping[str, str]] = {
     "2b": _BOTH,
     "3": {"headline": "passed", "core_required": "passed_core"},
 }
-BY_JUDGE = "judge"  # what such a verdict rests on
+# what such a verdict rests on
+BY_JUDGE = "judge"
 NO_JUDGEMENTS = "no judgements"
 _GROUP = ("dataset", "source", "tier", "condition", "judge", "relation")
 _KEY = ("dataset", "condition", "model", "run", "item_id")

@@ -29,7 +29,8 @@ from metacog_pipeline.stats.estimate import COUNT, unavailable
 from metacog_pipeline.stats.intervals import mean as interval_of_mean
 from metacog_pipeline.stats.intervals import wilson_interval
 
-SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
+# what a proper score is formed over
+SCORED_BETS = ("know", "ramp")
 # Answers pile up on 60, 80 and 100 %, where the edges of the bins are: the paper does not say which belong to a bin.
 # ends of names, and of bins
 EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}

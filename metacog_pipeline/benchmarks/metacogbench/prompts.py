@@ -44,7 +44,8 @@ CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
     JSON_NOTES: ("2a",),
     DELEGATE: ("1a",),
 }
-PARTNER = 60  # percent of such questions that the partner answers right
+# percent of such questions that the partner answers right
+PARTNER = 60
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
 _TYPE_WORDS: Mapping[str, str] = {
     "int": "whole number",
@@ -62,8 +63,10 @@ class Wording:
     """Every text of a study's prompts."""
 
     id: str
-    texts: Mapping[tuple[str, str], str]  # by tier, and condition or step
-    system: str = ""  # message of every call, "" for none
+    # by tier, and condition or step
+    texts: Mapping[tuple[str, str], str]
+    # message of every call, "" for none
+    system: str = ""
 
     @property
     def digest(self) -> str:
@@ -189,7 +192,8 @@ async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> 
         # The form of a reply is part of what is measured: nothing is held to a schema, not even JSON.
         reply = await chat(step, sent, constraint=None, max_tokens=tokens, top_logprobs=0)
         if reply.status is Status.REFUSED or silent(reply.text):
-            return  # providers take no empty turn
+            # providers take no empty turn
+            return
         replies.append(reply.text)
 
 

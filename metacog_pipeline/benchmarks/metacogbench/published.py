@@ -33,7 +33,8 @@ _SIZES = {
 #: Tasks of each tier that is a rate, in the scaled set.
 TASKS = {name: _SIZES[name][1] for name in ("t1a", "t2a", "t2b", "t3")}
 RUNS = 3
-HALF_DIGIT = 0.0005  # what three printed decimals hide
+# what three printed decimals hide
+HALF_DIGIT = 0.0005
 _FOLLOWS_NOT = "rests on a number that does not follow"
 
 
@@ -120,7 +121,8 @@ def _composites(place: str, table: pl.DataFrame, end: str) -> Iterator[Check]:
 
 # --- headline claims --------------------------------------------------------------------------------------------------
 _WEAK = "gpt-4o"
-_AUDITED = 50  # half of the 100 replies of the paper's audit
+# half of the 100 replies of the paper's audit
+_AUDITED = 50
 
 
 def ledger(data: Path) -> pl.DataFrame:

@@ -20,7 +20,8 @@ from metacog_pipeline.reading.numbers import asked_unit
 from metacog_pipeline.reading.reader import Reading
 from metacog_pipeline.reading.records import records
 
-NOT_READ = "not_read"  # words alone do not decide
+# words alone do not decide
+NOT_READ = "not_read"
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = (FAILED, NOT_RUN)
 #: What cannot be read; the first three are asked once more.
@@ -34,7 +35,8 @@ Tokens = partial(Bet, tokens=True)
 # Confidence before or after answering is read under its name only, since a reply has two: as stated, or as a percentage.
 Moment = partial(Confidence, named=True)
 Percent = partial(Confidence, named=True, shares=True)
-Prediction = partial(Confidence, shares=True)  # all that a turn is asked for
+# all that a turn is asked for
+Prediction = partial(Confidence, shares=True)
 
 
 class Scored(NamedTuple):

@@ -170,7 +170,8 @@ class Rows(RowRules):
         return response.passed if response.correct is None else response.correct
 
     def agrees(self, item: Item, key: Any) -> bool:
-        if item.answer is None:  # nothing is right: any key will do
+        # nothing is right: any key will do
+        if item.answer is None:
             return True
         number, own = columns.number(key), columns.number(item.answer)
         if number is not None and own is not None:

@@ -31,10 +31,12 @@ DEFAULTS = {
     **dict.fromkeys(UNANSWERABLE, (LOW_BET, 100.0)),
 }
 SLACK = 1e-9
-MOST = 1e300  # a larger integer of JSON is no float
+# a larger integer of JSON is no float
+MOST = 1e300
 # characters whose words are counted: a runaway reply must not cost minutes
 MOST_COUNTED = 1_000_000
-_CHECKS = ("a", "b")  # of tier 2a: options that first find something out
+# of tier 2a: options that first find something out
+_CHECKS = ("a", "b")
 #: What a reply says beside the answer, and its line.
 _BESIDE = {"1a": ("bet", "BET: <0 to 100>"), "1b": ("post", "POST_CONFIDENCE: <0 to 100>")}
 _DELEGATED = re.compile(r"(?i)^\W*delegated?\b")
@@ -73,7 +75,8 @@ class Response(contract.Response):
     signal: Flag = None
     # would find something out first (2a), has revised its answer (2b)
     acted: Flag = None
-    first: str | None = None  # the options taken before and last
+    # the options taken before and last
+    first: str | None = None
     choice: str | None = None
     # the round of challenges after which the answer changed
     flip: Small = None
@@ -82,9 +85,12 @@ class Response(contract.Response):
     # whether the verdict rests on the choice or on a judge
     basis: str | None = None
     order_ok: Flag = None
-    abstained: Flag = None  # the answer is stated not to be known
-    delegated: Flag = None  # it was left to the partner
-    slot_named: Flag = None  # it has the form of a concrete one
+    # the answer is stated not to be known
+    abstained: Flag = None
+    # it was left to the partner
+    delegated: Flag = None
+    # it has the form of a concrete one
+    slot_named: Flag = None
     core_ok: Flag = None
     n_keywords: Small = None
     n_ok: Small = None
@@ -96,7 +102,8 @@ class Response(contract.Response):
     empty: Flag = None
     truncated: Flag = None
     words: Small = None  # of the scored reply
-    reply: str | None = None  # the scored one, and the one before it
+    # the scored one, and the one before it
+    reply: str | None = None
     reply_turn_1: str | None = None
 
 
@@ -442,7 +449,8 @@ def keywords(item: Item, reply: str) -> dict[str, bool | int]:
     """Return what the paper's rules say of a reply; ``passed_keywords_v1`` is its first version."""
     said = reply.lower()
     match item.tier:
-        case "1b":  # "keyword matching against known answers"
+        # "keyword matching against known answers"
+        case "1b":
             return {"passed_keywords": any(str(form).lower() in said for form in (item.answer, *item.accept))}
         case "2a":
             n = sum(word in said for word in CAUTION)

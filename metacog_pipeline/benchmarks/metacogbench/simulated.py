@@ -36,7 +36,8 @@ from metacog_pipeline.files import canonical_json, shipped
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
-SPREAD = 0.2  # width of the chances of questions of one level
+# width of the chances of questions of one level
+SPREAD = 0.2
 UNDECIDED = 0.4
 SENSITIVITY = 4.0
 _NORMAL = NormalDist()
@@ -58,7 +59,8 @@ class _Asked(NamedTuple):
     item: Item
     condition: str
     step: str
-    first: str | None  # the option that the challenge is against
+    # the option that the challenge is against
+    first: str | None
 
 
 class _Luck(NamedTuple):

@@ -67,7 +67,8 @@ class Compared:
 
     what: str
     groups: tuple[str, ...]
-    named: Mapping[str, str]  # the fields of a comparison that say which
+    # the fields of a comparison that say which
+    named: Mapping[str, str]
     # a row per group and item, for every measure ``<measure>.sum`` and ``<measure>.n``
     frame: pl.DataFrame
     # items (× runs) of each group without an answer

@@ -69,8 +69,10 @@ class Item(item.Item):
     source_index: int | None = None
     # the key before editing, where it is known
     source_target: str | None = None
-    edit_kind: str | None = None  # what was done to the parent item
-    tags: tuple[str, ...] = ()  # subsets reported separately
+    # what was done to the parent item
+    edit_kind: str | None = None
+    # subsets reported separately
+    tags: tuple[str, ...] = ()
 
     def asked_and_scored_by(self) -> Any:
         return [self.question, list(self.options), self.target]

@@ -28,7 +28,8 @@ from metacog_pipeline.stats.type1 import d_and_c, type1_from_table
 N_LEVELS = 5
 N_ALTERNATIVES = 5
 HEADLINE = "d_unanswerable"
-E, F = 5, 6  # letters are counted as 1 to 6, 0 is none
+# letters are counted as 1 to 6, 0 is none
+E, F = 5, 6
 FICTIONAL, MALFORMED, QUESTION_MODIFIED = 1, 2, 3
 LOW, MEDIUM, HIGH = 1, 2, 3
 CODED = (

@@ -23,7 +23,8 @@ from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, S
 from metacog_pipeline.study.wording import read_words, require_known, require_text
 
 MODES = ("json_schema", "choice", "logit_bias", "text")
-ADMIT = 100  # the largest logit_bias providers accept
+# the largest logit_bias providers accept
+ADMIT = 100
 _PROPERTIES = {
     "answer": {"type": "string", "enum": list(LETTERS)},
     "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
@@ -49,7 +50,8 @@ class Wording:
     instructions: str  # after the options
     # the second user turn, where letter and confidence are asked separately
     confidence_request: str
-    conditions: Mapping[str, str]  # system messages; "" for none
+    # system messages; "" for none
+    conditions: Mapping[str, str]
 
     def condition(self, name: str) -> str:
         """Return the canonical name of condition ``name``; raise `StudyError` when it is not worded."""

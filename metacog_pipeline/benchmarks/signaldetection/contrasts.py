@@ -60,7 +60,8 @@ def _moved(groups: Sequence[Group], paired: bool) -> Iterator[tuple[Comparison, 
             common = (one.influence * two.influence).sum(axis=0)
             n, variance = int(one.answered @ two.answered), np.maximum(variance - 2 * common, 0.0)
             if n == 0 and why is None:
-                continue  # without a shared item there is nothing to pair
+                # without a shared item there is nothing to pair
+                continue
             r = float(common[0] / np.sqrt(one.variance[0] * two.variance[0]))
             note = f"c of the two conditions correlates {r:.2f} over shared items" if np.isfinite(r) else None
         held = {name: getattr(groups[i], name) for name in ("dataset", "source", "task", "model")}

@@ -117,7 +117,8 @@ SOURCES: Mapping[str, PinnedFile] = {
     SENTENCES: PinnedFile(
         "signaldetection", SENTENCES, "https://zenodo.org/records/7694423/files/Test4Plus_Raw.txt?download=1",
         "as stated in the Zenodo record 7694423", "test4plus.tsv",
-        None,  # no digest is published: the first file fetched pins it
+        # no digest is published: the first file fetched pins it
+        None,
         ("Test4Plus_Raw.txt", "test4plus.tsv"), lambda path: len(read_table(path, SENTENCES)), MAX_BYTES,
     ),
 }  # fmt: skip

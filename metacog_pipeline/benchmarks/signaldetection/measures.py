@@ -208,7 +208,8 @@ def _no_information(table: RatedCounts) -> str | None:
 def confidence_estimates(trials: Trials) -> Estimates:
     """Return AUROC2, and the signed meta-I, I(correct; response, confidence) in bits (Dayan 2023)."""
     k, place = trials.ratings, trials.counts.codes["_cell"] % (2 * trials.ratings + 3)
-    level = np.where(place < k, k - place - 1, place - k)  # from 0
+    # from 0
+    level = np.where(place < k, k - place - 1, place - k)
     cell = np.where(place < 2 * k, 2 * level + trials.counts.codes["_right"], -1)
     found = {"auroc2": auroc_from_patterns(trials.counts.patterns.collapse(cell, 2 * k))}
     n = int(trials.table.n[0])

@@ -42,7 +42,8 @@ class Wording:
     # by task and condition: the text before the item
     prompts: Mapping[tuple[str, str], str]
     system: str = ""  # of every call, "" for none
-    ratings: int = RATINGS  # K of the scale 1..K that the texts state
+    # K of the scale 1..K that the texts state
+    ratings: int = RATINGS
 
     def text(self, task: str, condition: str) -> str:
         """Return the words before the item; raise StudyError where there are none."""

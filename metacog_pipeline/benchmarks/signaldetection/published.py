@@ -33,11 +33,14 @@ SENSITIVITY = {"A": 3.25, "B": 2.38, "C": 1.78}
 class Refit:
     """What follows from the published counts."""
 
-    claims: Sequence[Row]  # printed numbers and verdicts with ours
+    # printed numbers and verdicts with ours
+    claims: Sequence[Row]
     headline: Sequence[Row]
-    tests: Sequence[Comparison]  # between the published cells
+    # between the published cells
+    tests: Sequence[Comparison]
     cells: Sequence[Sequence[Any]]  # for `model_free`
-    relative: Sequence[Sequence[Any]]  # for `relative_criteria`
+    # for `relative_criteria`
+    relative: Sequence[Sequence[Any]]
     # By task half the 95 % interval of an M-ratio of 0.8 at a number of trials, of an observer of that `SENSITIVITY`.
     precision: Mapping[str, Sequence[tuple[int, float]]]
 
@@ -83,7 +86,8 @@ def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     units = {"m_ratio": Unit.RATIO.value}
     found = own.with_columns(
         benchmark=pl.lit(benchmark.name), dataset=pl.lit(DATASET), value="published",
-        condition=pl.format("{} {}", "task", "condition"),  # as boards show it
+        # as boards show it
+        condition=pl.format("{} {}", "task", "condition"),
         measure=pl.when(s1).then(pl.col("quantity") + "_bayes").otherwise("quantity"),
         low=(pl.col("published") - pl.col("half")).round(6), high=(pl.col("published") + pl.col("half")).round(6),
         unit=pl.col("quantity").replace_strict(units, default=Unit.SD.value),

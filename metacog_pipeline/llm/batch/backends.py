@@ -24,8 +24,10 @@ Why = Literal["expired", "cancelled", "error", "missing"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
 #: In one batch: far below what each takes (50,000 and 200 MB at OpenAI), because requests and results are held in memory.
 MOST_REQUESTS, MOST_BYTES = 10_000, 100_000_000
-MOST_PAGES = 200  # of a list, so that a server that repeats itself ends
-CLOCKS_DIFFER = timedelta(minutes=5)  # ours and the provider's
+# of a list, so that a server that repeats itself ends
+MOST_PAGES = 200
+# ours and the provider's
+CLOCKS_DIFFER = timedelta(minutes=5)
 # as a batch names it, wherever the server has it
 OPENAI_ENDPOINT = "/v1/chat/completions"
 OPENAI_RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling", "unknown"})
@@ -40,9 +42,11 @@ ANTHROPIC_UNBILLED: dict[str | None, Why] = {"expired": "expired", "canceled": "
 # codes without the name of a status
 GEMINI_UNBILLED: dict[int, Why] = {1: "cancelled", 4: "expired"}
 SILENCE_S, WHOLE_S = 60.0, 3600.0
-SLOWEST = 60_000  # bytes a second of a submission: half a megabit
+# bytes a second of a submission: half a megabit
+SLOWEST = 60_000
 MAX_JSON_BYTES = 16 * 2**20
-MAX_RESULT_BYTES = 8 * 2**30  # far above 50,000 answers with log-probabilities
+# far above 50,000 answers with log-probabilities
+MAX_RESULT_BYTES = 8 * 2**30
 #: Sent by gateways whose server may have acted.
 TAKEN_OR_NOT = frozenset({408, 499, 500, 502, 503, 504, 520, 524})
 

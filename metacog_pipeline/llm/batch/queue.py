@@ -25,7 +25,8 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Statu
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.events import UnsupportedConstraint
 
-MOST_BATCHES = 3  # one request is put into, before it counts as failed
+# one request is put into, before it counts as failed
+MOST_BATCHES = 3
 # a submission may take this long to appear in the provider's list
 SETTLING_S = 60.0
 # what is lost, or failed without a word, may have been billed
@@ -135,7 +136,8 @@ class BatchModel:
         for batch in (each for each in self._batches if each.record.mark in self._billed):
             if all(self._kept(each) or each in self._failed for each in self._billed[batch.record.mark]):
                 batch.now(state="done")
-                if batch.record.message is None:  # what is odd about it stays
+                # what is odd about it stays
+                if batch.record.message is None:
                     batch.remove(batch.asked, batch.results)
 
     # --- one call ---------------------------------------------------------------------------------------------------
@@ -190,7 +192,8 @@ class BatchModel:
             worst = next(iter(self._queued.values())).worst
             if not self._open():
                 raise self._budget.spent(worst / NANO)
-            return False  # what is under way may cost less than was set aside
+            # what is under way may cost less than was set aside
+            return False
         batch = self._written(chosen)
         calls = self._calls(batch, chosen[0].headers)
         try:
@@ -239,7 +242,8 @@ class BatchModel:
         asked = [(each.answer, each.worst, each.request) for each in chosen]
         batch = records.create(self._home, record, asked)
         if not self._budget.hold(record.mark, worst):
-            self._forget(batch)  # another process was quicker
+            # another process was quicker
+            self._forget(batch)
             raise self._budget.spent(worst)
         return batch
 

@@ -20,7 +20,8 @@ from metacog_pipeline.llm.spec import ModelSpec
 
 # how long the first call of a batch waits for others; a forward pass takes longer
 GATHER_S = 0.005
-USUAL_LIMIT = 1024  # tokens of an answer without a limit of its own
+# tokens of an answer without a limit of its own
+USUAL_LIMIT = 1024
 
 
 class _CannotAsk(Exception):

@@ -29,7 +29,8 @@ class Loaded:
     stop_ids: tuple[int, ...]
     # the most tokens prompt and answer may take; None: not stated
     context: int | None
-    takes: frozenset[str]  # the arguments its forward pass knows
+    # the arguments its forward pass knows
+    takes: frozenset[str]
 
 
 def load(spec: ModelSpec) -> Loaded:

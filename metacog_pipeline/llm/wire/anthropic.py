@@ -112,9 +112,11 @@ class MessageReply(events.Reply):
                 for place, block in enumerate(values.list_at(event, "content") or ()):
                     self._add(place, block)
                 self._end_with(event, event.get("usage"))
-            case _ if event.get("error"):  # a proxy's own error
+            # a proxy's own error
+            case _ if event.get("error"):
                 return event
-        return None  # pings, ends of blocks, and what later versions add
+        # pings, ends of blocks, and what later versions add
+        return None
 
     def _add(self, place: object, piece: object) -> None:
         """Add a piece of a content block; blocks of thinking are separated by a blank line."""

@@ -18,9 +18,12 @@ STRUCK_OUT = "[key]"
 SECRET_LENGTH = 12
 # characters in a row of a key that are struck out of what a provider says about a call
 PART_LENGTH = 8
-READ_LIMIT = 20_000  # characters of a message that are looked at
-MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
-NAME_LIMIT = 200  # characters of a model id, code or parameter name
+# characters of a message that are looked at
+READ_LIMIT = 20_000
+# characters of a provider's message that are kept
+MESSAGE_LIMIT = 300
+# characters of a model id, code or parameter name
+NAME_LIMIT = 200
 #: A provider's own words in a completion, and how much of each is kept.
 SHOWN = {
     **dict.fromkeys(("model_reported", "finish_reason", "response_id", "system_fingerprint"), NAME_LIMIT),
@@ -83,7 +86,8 @@ def failure(status: int, codes: Iterable[str], message: str, param: str | None =
 def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: object) -> Completion:
     """Return the completion of an error body, or of an error event; one reader for every server."""
     if not isinstance(decoded, dict):
-        page = body.decode("utf-8", "replace")  # such as a proxy's HTML
+        # such as a proxy's HTML
+        page = body.decode("utf-8", "replace")
         if 300 <= status < 400:
             target = headers.get("location", "somewhere else")
             page = f"redirected to {target}: redirects are not followed, correct base_url"
@@ -92,7 +96,8 @@ def error_answer(status: int, headers: Mapping[str, str], body: bytes, decoded: 
     error = values.dict_at(decoded, "error") or decoded
     named = values.count_at(error, "code")
     if named is not None and 200 <= status < 300 and 400 <= named < 600:
-        status = named  # of an error inside an answer that claims success
+        # of an error inside an answer that claims success
+        status = named
     details = values.list_at(error, "details") or []
     param = values.word_at(error, "param") or _fastapi_param(decoded) or _google_param(details)
     said = values.str_at(error, "message") or values.str_at(decoded, "error")
@@ -155,7 +160,8 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
         safe["text"] = redacted(completion.text, secret)
         safe["reasoning_text"] = redacted(completion.reasoning_text or "", secret) or None
         if completion.logprobs and secret in "".join(token.token for token in completion.logprobs):
-            safe["logprobs"] = ()  # spread over tokens it cannot be struck out
+            # spread over tokens it cannot be struck out
+            safe["logprobs"] = ()
     changed = {name: value for name, value in safe.items() if value != getattr(completion, name)}
     return replace(completion, **changed) if changed else completion
 

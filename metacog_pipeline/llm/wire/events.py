@@ -17,10 +17,12 @@ from metacog_pipeline.llm.wire import errors, values
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # what a stream can begin with
 FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
+# the last event of the OpenAI formats; no JSON
+DONE = b"[DONE]"
 # characters, of a text that is no run of blanks; ordinary text has four
 MOST_PER_TOKEN = 16
-UNFINISHED = "no_stop_reason"  # of a reply that ended without the word for why
+# of a reply that ended without the word for why
+UNFINISHED = "no_stop_reason"
 #: Words for the end of a reply, in lower case; every other is an ordinary one.
 TRUNCATED = frozenset({UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"})
 REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive", "recitation", "language", "blocklist",
@@ -156,7 +158,8 @@ class Reply(ABC):
     outputs: ClassVar[tuple[str, ...]]
     # the fields that name the end, the first that says anything counts
     ends: ClassVar[tuple[str, ...]]
-    always_ends: ClassVar[bool] = False  # with a word, in one piece too
+    # with a word, in one piece too
+    always_ends: ClassVar[bool] = False
 
     def __init__(self, *, streamed: bool) -> None:
         self.streamed = streamed
@@ -321,7 +324,8 @@ def _detail(words: values.JsonDict) -> str | None:
     said = (
         # the model's own behind OpenRouter
         native if native != words.get("finish_reason") else None,
-        f"filtered: {', '.join(filtered)}" if filtered else None,  # Azure
+        # Azure
+        f"filtered: {', '.join(filtered)}" if filtered else None,
         ": ".join(filter(None, (values.str_at(about, "category"), values.str_at(about, "explanation")))),
         *(values.str_at(words, name) for name in ("stop_sequence", "blockReasonMessage", "finishMessage")),
     )

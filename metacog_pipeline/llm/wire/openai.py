@@ -142,7 +142,8 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
         return False
     if isinstance(refusal, str):
         choice.add(refusal, choice.refusal)
-    alone = isinstance(content, str) and len(delta) == 1  # as in most chunks
+    # as in most chunks
+    alone = isinstance(content, str) and len(delta) == 1
     # OpenRouter sends the same in two
     for field, thought in () if alone else _thoughts(delta).items():
         if thought and choice.thought_in in (None, field):
@@ -160,9 +161,11 @@ def _added(said: values.JsonDict, choice: events.Choice) -> bool:
 def _thoughts(delta: values.JsonDict) -> dict[str, str]:
     """Return what each field that may show thinking shows."""
     found = {name: said for name in THOUGHTS if isinstance(said := delta.get(name), str)}
-    details = values.list_at(delta, "reasoning_details") or ()  # OpenRouter
+    # OpenRouter
+    details = values.list_at(delta, "reasoning_details") or ()
     shown = (values.str_at(each, "text") or values.str_at(each, "summary") or "" for each in details)
-    content = values.list_at(delta, "content") or ()  # Mistral
+    # Mistral
+    content = values.list_at(delta, "content") or ()
     parts = (part for each in content for part in values.list_at(each, "thinking") or ())
     found["reasoning_details"] = "".join(shown)
     found["content"] = "".join(values.str_at(part, "text") or "" for part in parts)
@@ -181,7 +184,8 @@ def leading_thought(text: str) -> str | None:
         and closed is not None
         and f"<{closed[0][2:]}".lower() in text[: closed.start()].lower()
     ):
-        return None  # opened somewhere in the text, which began with an answer
+        # opened somewhere in the text, which began with an answer
+        return None
     start = opened.end() if opened is not None else 0
     thought = text[start : closed.start() if closed is not None else len(text)].strip()
     return thought or None
@@ -198,7 +202,8 @@ def tokens_of_answer(tokens: tuple[types.TokenLogprob, ...], text: str) -> tuple
         begins = words[place].lstrip()
         if begins and reply.startswith(said, ends[place] - len(begins)):
             return tokens[place:]
-    if reply.strip() in said:  # listed for a part of the answer
+    # listed for a part of the answer
+    if reply.strip() in said:
         return tokens
     # Tokens that end inside a character do not spell the answer; the tag before it counts all the same.
     closed = [place for place, word in enumerate(words) if _CLOSED.fullmatch(word.strip())]

@@ -16,7 +16,8 @@ from metacog_pipeline.llm.types import TokenLogprob
 JsonDict = dict[str, object]
 # a larger count is nonsense and would not fit the transcript's column
 MAX_TOKENS_BELIEVED = 10**9
-MOST_DIGITS = 1000  # of a whole number; Python itself reads no more than 4,300
+# of a whole number; Python itself reads no more than 4,300
+MOST_DIGITS = 1000
 # what servers write into a field that says nothing
 NO_WORDS = frozenset({"", "null", "none", "undefined"})
 
@@ -24,7 +25,8 @@ NO_WORDS = frozenset({"", "null", "none", "undefined"})
 def load(body: bytes) -> object:
     """Return the JSON value of ``body``, or ``None`` where it cannot be read."""
     try:
-        return from_json(body, cache_strings="keys")  # three times as quick
+        # three times as quick
+        return from_json(body, cache_strings="keys")
     except ValueError:  # or a lone surrogate, a byte order mark, more depth than it takes
         # An answer was paid for: bytes that are no UTF-8 are replaced, and a number too long to be one is infinite.
         for text in (body, body.decode("utf-8-sig", "replace")):

@@ -71,8 +71,7 @@ def _columns(draws: Draws) -> Iterator[tuple[list[str], Floats]]:
 
 
 def _arviz() -> Any:  # it has no types
-    # late: it loads scipy.stats
-    from arviz_stats.base.array import array_stats
+    from arviz_stats.base.array import array_stats  # late: it loads scipy.stats
 
     return array_stats
 

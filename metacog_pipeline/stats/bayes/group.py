@@ -35,11 +35,9 @@ from metacog_pipeline.stats.bayes.single import FAR, HAZARD, ROOT_2, SIGN, ratin
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
-# variance of the priors of locations and of the half-normal priors of spreads
-WIDE = 100.0
+WIDE = 100.0  # variance of the priors of locations and of the half-normal priors of spreads
 HYPER = ("mu_d1", "sigma_d1", "mu_c", "sigma_c", "mu_c2", "sigma_c2", "mu_log_m", "sigma_log_m")
-# E₁ is replaced by its asymptotic series where e^x E₁(x) would come out of two underflows
-FAR_PRODUCT = 30.0
+FAR_PRODUCT = 30.0  # E₁ is replaced by its asymptotic series where e^x E₁(x) would come out of two underflows
 
 FEW_SUBJECTS = "few_subjects"
 

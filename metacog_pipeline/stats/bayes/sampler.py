@@ -38,8 +38,7 @@ WINDOWS = (0.1, 0.25, 0.45, 0.75)
 # Share of the mean length of each trajectory: without chance in it a periodic orbit could come back to where it began.
 JITTER = (0.5, 1.5)
 FIRST_STEP = 0.5
-# a quarter turn: independent ends for a normal distribution in its own metric
-FIRST_LENGTH = np.pi / 2
+FIRST_LENGTH = np.pi / 2  # a quarter turn: independent ends for a normal distribution in its own metric
 LENGTH_RATE = 0.04  # of the ascent on log length: it settles within a window
 # One iteration in ten takes small steps, so that a chain in a steep corner, where the usual step is refused for ever,
 # walks out of it. Chance alone decides, not the state: the chain stays exact.
@@ -56,18 +55,13 @@ UNIDENTIFIED = "unidentified"
 # Vehtari et al. (2021), *Bayesian Analysis* 16, section 4: below 1.01, and 400 effective draws for a stable R̂.
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400.0
-# a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last
-MOST_STEPS = 64
+MOST_STEPS = 64  # a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last
 
 ITERATIONS = 60
-# of the gradient's differences: curvature to 1e-8, far above rounding
-DIFFERENCE = 1e-4
-# of a Newton step that are tried at once
-SCALES = 2.0 ** -np.arange(-1.0, 12.0)
-# standard deviation per direction at most, in the density's own coordinates
-WIDEST = 3.0
-# starts wider than the target let R̂ see a chain that has not found it (Gelman & Rubin 1992)
-SPREAD = 2.0
+DIFFERENCE = 1e-4  # of the gradient's differences: curvature to 1e-8, far above rounding
+SCALES = 2.0 ** -np.arange(-1.0, 12.0)  # of a Newton step that are tried at once
+WIDEST = 3.0  # standard deviation per direction at most, in the density's own coordinates
+SPREAD = 2.0  # starts wider than the target let R̂ see a chain that has not found it (Gelman & Rubin 1992)
 LONGEST = 2.0  # a step of Newton's method, in any coordinate
 
 
@@ -75,11 +69,9 @@ LONGEST = 2.0  # a step of Newton's method, in any coordinate
 class Sampled:
     """What the chains of a model gave."""
 
-    # or why there are no numbers: the chains did not converge, or the data cannot speak
-    status: str
+    status: str  # or why there are no numbers: the chains did not converge, or the data cannot speak
     reason: str = ""
-    # by name, ``(chains, draws, …)``; empty unless converged
-    draws: Draws = field(default_factory=dict)
+    draws: Draws = field(default_factory=dict)  # by name, ``(chains, draws, …)``; empty unless converged
     #: R̂ and effective sample sizes of every scalar parameter; also of a run that has not converged.
     diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)
 
@@ -96,10 +88,8 @@ class Chains:
     position: Floats  # (chains, dim)
     value: Floats  # the log density there, (chains,), and its gradient
     gradient: Floats
-    # lower triangle L of the metric: L Lᵀ approximates the covariance of the target
-    factor: Floats
-    # leapfrog step and mean trajectory length in units of the metric
-    step: float
+    factor: Floats  # lower triangle L of the metric: L Lᵀ approximates the covariance of the target
+    step: float  # leapfrog step and mean trajectory length in units of the metric
     length: float
     rng: np.random.Generator
     gradients: int = 0  # calls of the density so far, each over all chains

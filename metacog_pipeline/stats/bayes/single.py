@@ -44,10 +44,8 @@ from metacog_pipeline.stats.identifiability import RATIO_UNSTABLE
 TOL = 1e-5
 ROOT_2 = np.sqrt(2.0)
 HAZARD = np.sqrt(2 / np.pi)
-# beyond 30 sd the smaller tail is below 1e-196: nothing changes, and erfcx stays finite
-FAR = 30.0
-# of the evidence on the side of response S1, S2
-SIGN = np.array([-1.0, 1.0])[:, None]
+FAR = 30.0  # beyond 30 sd the smaller tail is below 1e-196: nothing changes, and erfcx stays finite
+SIGN = np.array([-1.0, 1.0])[:, None]  # of the evidence on the side of response S1, S2
 
 CHAINS = 64
 WARMUP = 200
@@ -81,8 +79,7 @@ class Posterior(Sampled):
             # The logarithm exists where no draw of the ratio is 0 or below.
             if bool((draws[name] > 0).all()):
                 draws[f"log_{name}"] = np.log(draws[name])
-                # ranks are the same on both scales
-                known[f"log_{name}"] = known[name]
+                known[f"log_{name}"] = known[name]  # ranks are the same on both scales
         return summarise(draws, known)
 
     def estimates(self) -> dict[str, Estimate]:

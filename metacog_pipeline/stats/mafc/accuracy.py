@@ -17,11 +17,9 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 
 PANELS, NODES = 40, 20  # Gauss-Legendre over LOW .. HIGH: 1e-13
 LOW, HIGH = -12.0, 21.0
-# |d'|: an accuracy beyond it differs from 0 or 1 by less than 1e-9
-LARGEST = 9.0
+LARGEST = 9.0  # |d'|: an accuracy beyond it differs from 0 or 1 by less than 1e-9
 STEPS = 60  # six are usual
-# above it the share of errors is integrated itself: no digits cancel
-NEAR_ONE = 0.99
+NEAR_ONE = 0.99  # above it the share of errors is integrated itself: no digits cancel
 
 
 @functools.cache
@@ -99,8 +97,7 @@ def common_sensitivity(correct: Floats, errors: Floats, m: Ints) -> Floats:
             step = d - score / (bend * gain - slope**2 * spread).sum(axis=1)
         low, high = np.where(score > 0, d, low), np.where(score > 0, high, d)
         moved = np.where((step >= low) & (step <= high), step, (low + high) / 2)
-        # the next step would be far smaller
-        if np.all(np.abs(moved - d) <= 1e-11):
+        if np.all(np.abs(moved - d) <= 1e-11):  # the next step would be far smaller
             return np.asarray(moved)
         d = moved
     return np.asarray(d)

@@ -93,8 +93,7 @@ def efficiency(group: Choices) -> dict[str, Estimate]:
     few = fit.REASONS[FEW_ERRORS] if found.few_errors[0] else "ok"
     status = str(found.status[0])
     unfitted = fit.REASONS[status]
-    # what needs no finite meta-d'
-    without_fit = "ok" if status.startswith("boundary") else unfitted or "ok"
+    without_fit = "ok" if status.startswith("boundary") else unfitted or "ok"  # what needs no finite meta-d'
     d = _sensitivity(group, found)
     against = fit.REASONS[cell.status] or few
     if against == "ok" and may_be_zero(d.low, d.high):

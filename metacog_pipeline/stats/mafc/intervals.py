@@ -30,15 +30,13 @@ from metacog_pipeline.stats.mafc.fit import checked, fit, one_cell, turn
 from metacog_pipeline.stats.mafc.likelihood import Problem, climb, pack, shares_to_criteria
 from metacog_pipeline.stats.mafc.table import table
 
-# half the 95 % point of chi-squared with one degree of freedom
-DROP = 3.841458820694124 / 2
+DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degree of freedom
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
 WIDTH = 4.5  # standard errors of d' that are looked at
 D_POINTS = 161
 # An interval that reaches further is unbounded: it depends on how small a d' is looked at.
 LARGEST_RATIO = 100.0
-# ratings of all strata and resamples at once: more memory is asked of the system each time
-_BLOCK = 1 << 14
+_BLOCK = 1 << 14  # ratings of all strata and resamples at once: more memory is asked of the system each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +219,7 @@ def eta(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
     x_low, x_high = around.low + shift - 0.5, around.high + shift - 0.5
     low_share, high_share = wilson_interval(n_right / n, n)
     chance = float(((correct + errors).sum(axis=2) / alternatives).sum() / n)
-    # the ideal's area at the accuracy and at Wilson's limits of it
-    ideals = []
+    ideals = []  # the ideal's area at the accuracy and at Wilson's limits of it
     for share in (n_right / n, low_share, high_share):
         d = _common_d(share, correct, errors, alternatives)
         ideals.append(float(_matched(correct, errors, alternatives, np.array([d]))[0]) - 0.5)

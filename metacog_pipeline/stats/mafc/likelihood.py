@@ -20,12 +20,10 @@ from scipy import special
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 
-# in z and in d: further than that the quadratic says nothing
-LARGEST_STEP = 1.5
+LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
 STEPS = 200
 FLAT = 1e-9  # gradient per answer at which a search ends
-# steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
-STARTS = 100
+STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
 _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -33,12 +31,10 @@ _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 class Problem:
     """Cells of type-2 counts with unused ratings taken out."""
 
-    # (N, S, K): cells, strata, ratings rising, packed to the front
-    right: Floats
+    right: Floats  # (N, S, K): cells, strata, ratings rising, packed to the front
     wrong: Floats
     m: Ints  # (N, S)
-    # (N, S): ratings in use, 0 for a stratum that says nothing about meta-d'
-    used: Ints
+    used: Ints  # (N, S): ratings in use, 0 for a stratum that says nothing about meta-d'
 
     def take(self, cells: NDArray[np.generic]) -> Problem:
         """Return the problem of some cells, by index or mask."""
@@ -205,8 +201,7 @@ def criteria(problem: Problem, d: Floats) -> Floats:
     above = np.where(problem.real, above, 0.5)
     found = shares_to_criteria(above, share, problem.m[..., None], d[:, None, None], 1e-3)
     odd = np.flatnonzero(~_ordered(problem, found))
-    # ratings used so little that their criteria are closer than what was asked for
-    if len(odd):
+    if len(odd):  # ratings used so little that their criteria are closer than what was asked for
         m, cells = problem.m[odd][..., None], d[odd][:, None, None]
         found[odd] = shares_to_criteria(above[odd], share[odd], m, cells)
     return found

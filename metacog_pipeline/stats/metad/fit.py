@@ -73,18 +73,15 @@ class MetaD:
     t2c_rs2: Floats
     log_likelihood: Floats  # without the multinomial constant
     gradient: Floats  # largest absolute derivative per trial at the solution
-    # of meta_da from the observed information, d1 and c1 taken as known
-    se_meta_d: Floats
+    se_meta_d: Floats  # of meta_da from the observed information, d1 and c1 taken as known
     se_meta_d_total: (
-        # this and the next hold the uncertainty of d1 and c1 too (two stages, delta method)
-        Floats
+        Floats  # this and the next hold the uncertainty of d1 and c1 too (two stages, delta method)
     )
     se_m_ratio: Floats
     se_m_diff: Floats
     table: Counts  # what was fitted, with what was padded
     s: Floats  # sd(S1) / sd(S2)
-    # response-conditional fits, where they were asked for
-    rs1: Conditional | None = None
+    rs1: Conditional | None = None  # response-conditional fits, where they were asked for
     rs2: Conditional | None = None
 
     @property

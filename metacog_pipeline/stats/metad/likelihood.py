@@ -48,12 +48,10 @@ _LEAST = 1e-140
 class Problem:
     """Likelihoods of many cells."""
 
-    # (S, 2, K, C): share of the cell's trials by side, row and used rating, lowest first
-    counts: Floats
+    counts: Floats  # (S, 2, K, C): share of the cell's trials by side, row and used rating, lowest first
     slope: Floats  # (S, 2, C): mean of each row per unit of x
     sigma: Floats  # (S, 2, C): its inverse standard deviation
-    # (S, K, C): places at the end that no rating takes: the cell used fewer on this side
-    inactive: Mask
+    inactive: Mask  # (S, K, C): places at the end that no rating takes: the cell used fewer on this side
     # (C,): meta-d' = unit · x. It is 1, but for |c| > |d| it is |d / c|: as d goes to 0 the means stay regular
     unit: Floats
     total: Floats  # (S, 2, C): sums of counts over ratings
@@ -79,10 +77,8 @@ class Problem:
 class Collapsed:
     """Counts by side with the used ratings first."""
 
-    # (2, 2, K, C): side, row, rating, cell; unused ratings at the end, with zeros
-    counts: Floats
-    # (2, K, C): number of used ratings up to and with each original rating
-    rank: Ints
+    counts: Floats  # (2, 2, K, C): side, row, rating, cell; unused ratings at the end, with zeros
+    rank: Ints  # (2, K, C): number of used ratings up to and with each original rating
 
     @property
     def used(self) -> Ints:
@@ -140,8 +136,7 @@ class Evaluation:
     value: Floats  # (C,): log likelihood per trial
     gradient_x: Floats  # (C,): first and second derivative by x
     curvature_x: Floats
-    # (S, K - 1, C): first derivative by the edges, second, and mixed with x
-    gradient_e: Floats
+    gradient_e: Floats  # (S, K - 1, C): first derivative by the edges, second, and mixed with x
     diagonal: Floats
     mixed: Floats
     beside: Floats  # (S, K - 2, C): second derivatives by neighbouring edges

@@ -53,8 +53,7 @@ class Optimum:
 
     x: Floats  # x, log_width: (C,) and (S, K - 1, C)
     log_width: Floats
-    # (C,): the gradient vanished and the next step would have been negligible
-    converged: Mask
+    converged: Mask  # (C,): the gradient vanished and the next step would have been negligible
 
     def of(self, cells: Ints) -> Optimum:
         """Return the entries of the given cells."""

@@ -153,8 +153,7 @@ def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
     found = []
     for size in blocks(n_draws, len(shares), _CHUNK):
         drawn = rng.multinomial(n, shares, size=size)
-        # a pattern is one observation of its own cell: nothing to multiply
-        if alone:
+        if alone:  # a pattern is one observation of its own cell: nothing to multiply
             totals = np.zeros((size, table.counts.shape[1]))
             totals[:, place] = drawn
         else:

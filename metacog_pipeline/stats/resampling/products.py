@@ -34,8 +34,7 @@ class Side:
 
     n_items: int
     observed: Floats
-    # in single precision where exact: all respondents' are held at once
-    _sums: NDArray[np.floating[Any]]
+    _sums: NDArray[np.floating[Any]]  # in single precision where exact: all respondents' are held at once
     #: By name, for all pairs that share the side.
     known: dict[str, Any] = field(default_factory=dict, repr=False)
 

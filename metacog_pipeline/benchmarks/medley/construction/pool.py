@@ -17,16 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from metacog_pipeline.benchmarks.medley.items import Consensus, claim_items
 
 Floats = NDArray[np.float64]
-# (analysts, claims): 0 very low … 4 very high, -1 not rated
-Ranks = NDArray[np.int8]
+Ranks = NDArray[np.int8]  # (analysts, claims): 0 very low … 4 very high, -1 not rated
 Counts = NDArray[np.int64]
 Choice = TypeVar("Choice")
 
 SCALE = ("very_low", "low", "moderate", "high", "very_high")
 POSITIONS = ("support", "oppose", "uncertain")
 NOT_RATED = -1
-# index into POSITIONS
-_POSITION_OF_RANK = np.array([1, 1, 2, 0, 0], dtype=np.int8)
+_POSITION_OF_RANK = np.array([1, 1, 2, 0, 0], dtype=np.int8)  # index into POSITIONS
 # The published files name their rule so, though it is the upper median of labels; the paper describes the other.
 PUBLISHED_METHOD, MAJORITY_METHOD = "adaptive_jackknife_median", "jackknife_majority"
 # What labels stand for in the published consensus; very low does not occur there, its value is the verification's.
@@ -168,17 +166,15 @@ def verified_claims(consensus: Consensus, verdicts: Mapping[str, Sequence[str]])
 PANEL = 8
 PER_FAMILY = 2
 FEWEST_RATED = 3
-# values this near are equal, and the first candidate wins: rounding must not choose
-TIE = 1e-9
+TIE = 1e-9  # values this near are equal, and the first candidate wins: rounding must not choose
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
 # How positions fit verdicts, by POSITIONS; the last is of one that is not rated, whose place is -1.
 _FITS = {CORRECT: (1.0, 0.0, 0.5, np.nan), WRONG: (0.0, 1.0, 0.5, np.nan), UNCLEAR: (0.4, 0.4, 0.6, np.nan)}
-# the place in POSITIONS that is against a verdict; none is against an unclear one
 _AGAINST = {
     CORRECT: 1,
     WRONG: 0,
-}
+}  # the place in POSITIONS that is against a verdict; none is against an unclear one
 
 
 class Candidate(NamedTuple):
@@ -194,8 +190,7 @@ class Scores(NamedTuple):
 
     total: float = 0.0
     diversity: float = 0.0  # entropy of positions, as a share of ln 3
-    # 1 where two support, two oppose and one is uncertain, ½ where one does each
-    coverage: float = 0.0
+    coverage: float = 0.0  # 1 where two support, two oppose and one is uncertain, ½ where one does each
     family: float = 0.0  # distinct families over the size
     quality: float = 0.0  # how positions fit verdicts
 

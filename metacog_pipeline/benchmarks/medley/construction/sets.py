@@ -45,17 +45,13 @@ class GivenSet:
     """A set; its instances are domain by domain, in file order."""
 
     instances: tuple[Instance, ...]
-    # by instance and claim
-    verification: Mapping[str, Mapping[str, Verified]] = field(default_factory=dict)
-    # by instance
-    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    verification: Mapping[str, Mapping[str, Verified]] = field(default_factory=dict)  # by instance and claim
+    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by instance
     families: Mapping[str, str] = field(default_factory=dict)  # by analyst
-    # instances
-    probes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    probes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # instances
     difficulty: Mapping[str, str] = field(default_factory=dict)  # by instance
     prompt_versions: Sequence[str] = ()
-    # instances made here from a pool
-    constructed: frozenset[str] = frozenset()
+    constructed: frozenset[str] = frozenset()  # instances made here from a pool
 
 
 def published_family(model_id: str) -> str:
@@ -143,8 +139,7 @@ def _json(path: Path, kind: type = dict) -> Any:
         return kind()
     try:
         value = json.loads(read_bytes(path, MAX_BYTES).decode("utf-8-sig"))
-        # half a pair of surrogates is JSON but no text
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a pair of surrogates is JSON but no text
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not UTF-8 text of JSON ({error}); replace the file") from None
     if not isinstance(value, kind):

@@ -102,8 +102,10 @@ class EditTable:
     edits: Sequence[EditRecord]
     # what the ids of parent rows start with
     prefix: str = editing.PARENT_PREFIX
-    notes: Mapping[int, str] = field(default_factory=dict)  # `corrections`
-    quirks: Sequence[Quirk] = ()  # cells to set after building
+    # `corrections`
+    notes: Mapping[int, str] = field(default_factory=dict)
+    # cells to set after building
+    quirks: Sequence[Quirk] = ()
     # parent rows and, of fictional rows, question texts
     order: Sequence[int | str] = ()
 
@@ -190,7 +192,8 @@ def _item(dataset: str, name: str, texts: Mapping[str, str], **more: Any) -> Ite
 
 def _tags(parent: Row, edit: EditRecord | None, note: str | None) -> tuple[str, ...]:
     own = {
-        "anomaly": note is not None,  # wrong in the published data
+        # wrong in the published data
+        "anomaly": note is not None,
         # Nominated by the screen, not judged by a person: the stem points at a picture, and its key was kept.
         of_items.MEDIA_ABSENT: edit is None and rules.mentions_absent_media(parent.question),
         # given back the parent's text
@@ -267,7 +270,8 @@ def _items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 
 def _read(benchmark: MetaMedQA, inputs: Inputs, source: str, load: Callable[[Files], Sequence[Row]]) -> Made:
-    facts = _fetched(benchmark, source)  # first: it brings the file
+    # first: it brings the file
+    facts = _fetched(benchmark, source)
     return Made(frame=_frame(load(benchmark.files)), facts=facts)
 
 

@@ -88,7 +88,8 @@ class EditRecord:
     item_id: Text
     source_index: Place
     edit_kind: EditKind
-    changes: tuple[Change, ...]  # none of ``malformed``
+    # none of ``malformed``
+    changes: tuple[Change, ...]
     answer_before: Key
     answer_after: Letter
     # Never published: None in a derived table.

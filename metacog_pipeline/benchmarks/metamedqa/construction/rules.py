@@ -38,7 +38,8 @@ KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
 }
 EXTRA = "extra_change"
 _STANDARD = {"E": NONE_OF_THE_ABOVE, "F": CANNOT_ANSWER}
-Fault = tuple[str, str]  # a rule, and what breaks it
+# a rule, and what breaks it
+Fault = tuple[str, str]
 
 
 class Violation(NamedTuple):

@@ -45,9 +45,11 @@ def estimates(counts: Counts, times: int = 1) -> dict[str, Estimate]:
 class Generation:
     """What the log keeps of a generation besides its commit."""
 
-    updates: int  # made so far, this one included
+    # made so far, this one included
+    updates: int
     fitness: Sequence[float]
-    counts: Counts  # over all individuals together
+    # over all individuals together
+    counts: Counts
     # of the updated model; None where it was not asked
     held_out: Counts | None
     norm: float  # Euclidean, of the update

@@ -53,7 +53,8 @@ class Heard(NamedTuple):
     meta: str
     correct: bool
     yes: bool
-    valid: bool = True  # whether the meta answer says yes or no at all
+    # whether the meta answer says yes or no at all
+    valid: bool = True
     certainty: float | None = None
 
 

@@ -32,7 +32,8 @@ class Preflight(NamedTuple):
 
     rows: list[tuple[str, str | None, str | None]]
     numbers: dict[str, Any]
-    reasons: list[str]  # why the run must not be begun; empty where it may
+    # why the run must not be begun; empty where it may
+    reasons: list[str]
 
 
 def look(chain: Chain) -> Preflight:

@@ -23,8 +23,10 @@ class TrainingStep:
     # run(study, done, report) makes or continues it and returns ``digest``, ``facts`` and ``table``. ``done`` is called
     # with the units that are finished; ``report`` before it with the figures of the last one: ``numbers()``, ``line()``
     run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
-    total: Callable[[Any], int] | None = None  # how many units there are; None where progress is not shown
-    needs: tuple[str, ...] = ()  # names of earlier steps
+    # how many units there are; None where progress is not shown
+    total: Callable[[Any], int] | None = None
+    # names of earlier steps
+    needs: tuple[str, ...] = ()
 
 
 def chain(study: Study) -> Any:

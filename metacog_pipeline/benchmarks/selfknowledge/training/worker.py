@@ -23,20 +23,24 @@ from metacog_pipeline.benchmarks.selfknowledge.training.weights import (
 from metacog_pipeline.errors import MetacogError, StoreError
 
 MASTER = "master.safetensors"
-_MMAP_THRESHOLD, _LARGE = -3, 1 << 18  # of glibc's mallopt; bytes
+# of glibc's mallopt; bytes
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Trainee:
     """A model and what is done with it."""
 
-    tensors: Named  # trainable, by name; changed in place
+    # trainable, by name; changed in place
+    tensors: Named
     # reward of the model as it is, on the questions of a generation
     fitness: Callable[[int], Tried]
     # counts on part k of n of the held-out questions, if there are any
     validate: Callable[[int, int], Counts] | None
-    save: Callable[[Path], None]  # writes a model folder
-    read: Callable[[Path], Named]  # returns the tensors of one
+    # writes a model folder
+    save: Callable[[Path], None]
+    # returns the tensors of one
+    read: Callable[[Path], Named]
 
 
 class Recipe(Protocol):
@@ -56,7 +60,8 @@ class Worker:
     def __init__(self, recipe: Recipe) -> None:
         torch.set_num_threads(recipe.threads)
         # Blocks of their own for activations: from a heap that is in pieces answers take a tenth of the model more.
-        with contextlib.suppress(OSError, AttributeError):  # another C library
+        # another C library
+        with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL("libc.so.6").mallopt(_MMAP_THRESHOLD, _LARGE)
         self.trainee = recipe.build()
         self.weights = Weights(self.trainee.tensors)
