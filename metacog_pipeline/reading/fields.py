@@ -95,10 +95,11 @@ _STATED = re.compile(
     r"(?i:[ \t]*(?:\b(?:is|would\s+be|must\s+be|should\s+be|option|letter|with|the|es|la|ist|est)\b|[:是은]))*"
     rf"[ \t$]*[(\[<\"'*:]*([A-Z])(?i:{_AFTER})"
 )
-# A letter by itself: at the beginning, after a sign or one of these words, never inside a name ("hepatitis B").
+# A letter by itself: at the beginning, after a sign or one of these words, never inside a name ("hepatitis B"). Blanks
+# before it are bounded: each of a thousand dollar signs would look to the end of them all.
 _MENTION = re.compile(
     r"(?:^|[\n(\[*\"',:;>→$]|-[ \t]|\b(?i:options?|answer|choice|letter|either|both|but|is|be|for|with|pick|choose|select"
-    rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]*([A-Z])(?i:{_AFTER})"
+    rf"|say|towards?|than|on|to|or|and|between|leaves|leaving)[ \t]+)[ \t$]{{0,40}}([A-Z])(?i:{_AFTER})"
 )
 _LEADS = re.compile(rf"(?s)\W*([A-Z])(?i:{_AFTER})\W*(.*)")
 # Behind a letter that is one of several: "A or B", "A, B and C", "A and possibly B", "B... no, sorry, C".
