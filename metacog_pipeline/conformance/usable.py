@@ -9,7 +9,7 @@ from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
 from metacog_pipeline.benchmark.schema import arrow_schema_of
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError, one_line, reason_of
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.schemas import response_schema
 
@@ -58,8 +58,7 @@ def faults_in(study: Any, found: Any) -> str | None:
     except MetacogError:  # items or sources are not there yet: it is unknown
         return None
     except Exception as error:
-        said = f"{type(error).__name__}: {error}; correct its package"
-        return one_line(f"{name} cannot be asked what it does: {said}")
+        return one_line(f"{name} cannot be asked what it does: {reason_of(error)}; correct its package")
     if wrong := _misnamed([step.name for step in steps]):
         return f"{name}.construction(): a step is called {wrong[0]!r}; use {_WORDS}"
     return None
