@@ -33,7 +33,7 @@ def kept(study: Study) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_the_boards_are_made_anew_and_nothing_is_asked_again_or_deleted(old):
     before = kept(old)
     assert len(before) == 5

@@ -48,6 +48,7 @@ def test_the_picture_was_taken_with_its_digest_and_is_small():
     assert picture.PICTURE.stat().st_size <= picture.MOST_BYTES
 
 
+@pytest.mark.proof
 def test_the_tutorial_runs_as_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "tutorial.md").read_text("utf-8")

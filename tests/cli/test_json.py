@@ -10,6 +10,7 @@ import click
 import pytest
 
 from metacog_pipeline.cli import cli, printing, running
+from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import scored
@@ -56,6 +57,7 @@ def made(few_resamples, tmp_path_factory):
     write_study(folder, *asked, theirs, benchmarks=metamedqa(limit=10))
     (folder / "trials.csv").write_text(TRIALS, encoding="utf-8")
     first = scored(load_study(folder / "study.toml")).items[0].item_id
+    publishing.publish(load_study(folder / "study.toml"), asking=False)
     (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")
     reply = {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}
     (folder / "replies.jsonl").write_text(json.dumps(reply) + "\n", encoding="utf-8")

@@ -24,7 +24,7 @@ STEPS = 50  # a session is killed before one of its first steps
 MOST_SESSIONS = 200
 CAP = 10.0
 COLUMNS = ("answer_id", "item_id", "condition", "step", "status", "text", "input_tokens", "output_tokens")
-KILLS = {"openai": 8, "anthropic": 6, "gemini": 6}
+KILLS = {"openai": 5, "anthropic": 4, "gemini": 4}
 MORE_KILLS = {"openai": 24, "anthropic": 18, "gemini": 18}  # by `make proofs`
 
 

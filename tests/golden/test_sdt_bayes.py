@@ -19,7 +19,7 @@ from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.decisions import compare
 from tests.golden.agreed import rows
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.proof
 
 
 EXAMPLES = {

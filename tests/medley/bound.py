@@ -34,9 +34,10 @@ class Bound(Medley):
     def __init__(
         self, instances: Sequence[Instance] = (), seed: int = 1, models: Sequence[Any] = (), **keys: Any
     ):
-        study = SimpleNamespace(models=tuple(models), judges=(), runs=(1,))
-        context = SimpleNamespace(seed=seed, study=study)
-        super().__init__(Settings(**{"dataset": "published", **keys}), context)
+        study: Any = SimpleNamespace(
+            models=tuple(models), judges=(), runs=(1,), study=SimpleNamespace(seed=seed)
+        )
+        super().__init__(Settings(**{"dataset": "published", **keys}), study)
         self._instances = tuple(instances)
 
     @property

@@ -22,8 +22,8 @@ ESTIMATES, COMPARISONS = schemas.ESTIMATE, schemas.COMPARISON
 
 def bound(seed: int = 1, **settings: Any) -> MetaMedQA:
     """Return the benchmark bound to a study with this seed."""
-    context: Any = SimpleNamespace(seed=seed, study=None)
-    return MetaMedQA(Settings(**{"dataset": "sample", **settings}), context)
+    study: Any = SimpleNamespace(study=SimpleNamespace(seed=seed))
+    return MetaMedQA(Settings(**{"dataset": "sample", **settings}), study)
 
 
 def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any) -> pl.DataFrame:

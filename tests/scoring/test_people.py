@@ -97,6 +97,7 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
         publishing.publish(study)
 
 
+@pytest.mark.proof
 def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 5))
     study = into.study

@@ -90,6 +90,7 @@ def database(subjects=8, n=60, seed=3, answered="Response", scales=(4,)):
     )
 
 
+@pytest.mark.proof
 def test_a_public_database_is_fitted_in_one_command_by_subject_on_average_and_as_a_group(metacog, tmp_path):
     frame = database()
     path = written(tmp_path, frame, ".csv")

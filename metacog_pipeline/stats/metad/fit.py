@@ -110,6 +110,10 @@ def fit_metad(
         correct-rejection rates are equal but used on an axis that starts midway between the means: so does the reference.
     padding: added to each count of an unpadded ``table`` first (``1 / (2 K)`` is usual).
     conditional: whether to fit meta-d' to either response alone as well.
+
+    >>> fit = fit_metad(Counts(np.array([[36, 24, 17, 20, 10, 12, 9, 2]]), np.array([[1, 4, 10, 11, 19, 18, 28, 39]])))
+    >>> fit.d1.round(2).tolist(), fit.meta_da.round(2).tolist(), fit.m_ratio.round(2).tolist()
+    ([1.5], [1.46], [0.97])
     """
     if padding is not None:
         table = padded(table, padding)
