@@ -104,11 +104,10 @@ def _one(
 def _not_taken(rejected: Sequence[Rejected]) -> list[str]:
     """Return the first rows of each reason why rows are not taken, and how many more there are."""
     seen, lines = Counter[str](), list[str]()
-    for row, what, reason in rejected:
-        seen[reason] += 1
-        if seen[reason] <= SHOWN and len(lines) < MOST_SHOWN:
-            of = f"row {row}" if isinstance(row, int) else f"sample {row}"
-            lines.append(f"{of}: {what}: {reason}")
+    for each in rejected:
+        seen[each.reason] += 1
+        if seen[each.reason] <= SHOWN and len(lines) < MOST_SHOWN:
+            lines.append(f"{each.place}: {each.what}: {each.reason}")
     more = len(rejected) - len(lines)
     return [*lines, f"{more} more are not taken; --json lists all"] if more else lines
 

@@ -150,24 +150,15 @@ class Answers:
     def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else one put together from its fields."""
         rules, raw = self._rules, said.get(RESPONSE)
-        steps = rules.steps(item, condition)
         own = self._confidence.stated(said, self._options, row)
         # a column named as a step has its reply, unless others have parts of that reply
-        texts = {step: said.get(step) for step in steps if step not in rules.own or len(own) < 2}
-        found = {
-            step: reply_text(self._options.word(text), step)
-            for step, text in texts.items()
-            if not absent(text)
-        }
+        steps = (step for step in rules.steps(item, condition) if step not in rules.own or len(own) < 2)
+        texts = ((step, said.get(step)) for step in steps)
+        found = {step: reply_text(self._options.word(text), step) for step, text in texts if not absent(text)}
         if not found and own and absent(raw):
             return rules.replies(item, condition, own)
         if isinstance(raw, str) or not absent(raw):  # an empty text is a reply, too
-            free = [step for step in steps if step not in found]
-            if len(free) != 1:
-                raise RowError(
-                    f"{rules.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
-                )
-            found[free[0]] = reply_text(raw, RESPONSE)
+            found[rules.free_step(item, condition, found)] = reply_text(raw, RESPONSE)
         if not found:
             raise RowError(f"there is no reply to {rules.item_word} {item.item_id}")
         return found
@@ -181,11 +172,8 @@ class Answers:
         read = [self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]]  # the boards have all
         right = [value for value in map(self._rules.right, read) if value is not None]
         odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
-        if (
-            read
-            and all(each.status == "answer_unparsed" for each in read)
-            and {*self._rules.own} & {*self._fields}
-        ):
+        put_together = {*self._rules.own} & {*self._fields}
+        if put_together and {each.status for each in read} == {"answer_unparsed"}:
             text = next(iter(every[0].texts.values()))
             why = f"none of its answers can be read, such as {shown(text)}; nothing was kept"
             raise StudyError(f"{self._path}: {why}; say what the cells mean, as in --map-values 0=A,1=B")

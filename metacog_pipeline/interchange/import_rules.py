@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,11 @@ class Rejected(NamedTuple):
     row: int | str
     what: str
     reason: str
+
+    @property
+    def place(self) -> str:
+        """The row or the sample, as messages name it."""
+        return f"row {self.row}" if isinstance(self.row, int) else f"sample {self.row}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +158,19 @@ class RowRules:
     def replies(self, item: Any, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
         """Return {step: reply} put together from the fields of `own` that a row has; raise `RowError` without one."""
         first, *_ = self.own
-        steps = self.steps(item, condition)
         if first not in said:
             raise RowError(f"there is no {first}")
-        if len(steps) > 1:
+        return {self.free_step(item, condition): self.lines(said)}
+
+    def free_step(self, item: Any, condition: str, replied: Collection[str] = ()) -> str:
+        """Return the only step that is not ``replied`` to; raise `RowError` where it is not the only one."""
+        steps = self.steps(item, condition)
+        free = [step for step in steps if step not in replied]
+        if len(free) != 1:
             raise RowError(
                 f"{self.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
             )
-        return {steps[0]: self.lines(said)}
+        return free[0]
 
     def lines(self, said: Mapping[str, Any]) -> str:
         """Return fields as the lines of a reply, which the benchmark's reader reads."""

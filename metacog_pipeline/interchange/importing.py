@@ -200,12 +200,13 @@ def _usable(path: Path, samples: Sequence[Sample]) -> list[Sample]:
     """Return the samples that can be kept; StudyError with the reason of the first where none can."""
     if usable := [each for each in samples if each.why is None]:
         return usable
-    why = "".join(f": {_place(each)}: {each.why}" for each in samples[:1])
+    why = "".join(f": {each.place}: {each.reason}" for each in map(_rejected, samples[:1]))
     raise StudyError(f"{path}: none of its {len(samples)} rows can be used{why}; nothing was kept")
 
 
-def _place(each: Sample) -> str:
-    return f"row {each.row}" if each.row else f"sample {each.name}"
+def _rejected(each: Sample) -> import_rules.Rejected:
+    what = import_rules.NOT_KEPT if each.why else import_rules.UNSCORED
+    return import_rules.Rejected(each.row or each.name, what, str(each.why or each.unscored))
 
 
 def _models(
@@ -289,11 +290,8 @@ def _records(
 
 def _done(samples: Sequence[Sample], found: Imported) -> Imported:
     """Return what became of all samples: those that say once more what is kept are counted, others named."""
-    rejected = []
-    for each in samples:
-        if (reason := each.why or each.unscored) is not None and not each.same:
-            what = import_rules.NOT_KEPT if each.why else import_rules.UNSCORED
-            rejected.append(import_rules.Rejected(each.row or each.name, what, reason))
+    odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
+    rejected = [_rejected(each) for each in odd]
     same = sum(each.same and each.why is not None for each in samples)
     return replace(found, rejected=tuple(rejected), rows=len(samples), same=same)
 
