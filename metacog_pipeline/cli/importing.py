@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +48,9 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     models and runs itself, and so do columns of a table; questions that no benchmark of the study asks are added to those
     of your own. A missing study file is written, and where no model is asked the board follows at once.
 
-    First it is shown how the file was understood. A key or a question's text in it must agree with the items, or nothing is
-    kept. Every row that is not taken is listed with its reason, all of them with --json; then the exit code is 8, and the
-    rest is kept. `metacog run` scores what was imported without asking anybody. Options such as --map are repeated for each
-    column.
+    A key in the file must agree with the items, or nothing is kept. How the file was understood is shown, and every row
+    that is not taken is listed with its reason, all of them with --json; then the exit code is 8, and the rest is kept.
+    `metacog run` scores what was imported without asking anybody. Options such as --map are repeated for each column.
     """
     from metacog_pipeline.interchange.import_rules import ImportOptions
 
@@ -78,10 +76,6 @@ def _one(
     """Import one file, and show what was taken of it."""
     from metacog_pipeline.interchange import importing
 
-    def show(line: str) -> None:
-        printing.say(f"{file.name}: {line}", understood=[line])
-
-    options = replace(options, show=None if quiet else show)
     pairs, condition = given["pairs"], given["condition"]
     counts = {}
     if options.people is None:
@@ -91,6 +85,8 @@ def _one(
 
         into = importing.benchmark_of(load_study(study_file), options.benchmark)
         found, counts["people"] = human_respondents.keep(into, file, pairs, condition, options)
+    for line in () if quiet else found.summary:
+        printing.say(f"{file.name}: {line}", understood=[line])
     counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
     for line in _not_taken(found.rejected):

@@ -1,12 +1,11 @@
-"""Rows about items of a benchmark: which item, which replies, and what proves or contradicts them.
+"""Rows about items of a benchmark: which item, which replies, and the key that proves or contradicts them.
 
-A key, a correctness, or the text of the question in a row that names its item by id is a checksum: the first disagreement
-refuses the file before anything is kept, unless it is trusted.
+A key is a checksum: the first one that disagrees refuses the file before anything is kept, unless it is trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +14,36 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import columns, table_columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.columns import RowError, absent, reply_text, shown
-from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, ImportOptions, RowRules
+from metacog_pipeline.interchange.confidence import Confidence
+from metacog_pipeline.interchange.import_rules import RESPONSE, ImportOptions, RowRules
+from metacog_pipeline.interchange.question import ORDER
 from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.transcripts.lines import encode_logprobs
 
-_READ = 200  # answers that are read to say how good they are
+NO_VERDICT = "graded: ?"
+_READ = 200  # rows that are put together and read to see that their fields can be read
 
 
 def of_table(
-    path: Path, rules: RowRules, pairs: Sequence[str], condition: str, options: ImportOptions
+    path: Path, rules: RowRules, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> tuple[list[Sample], list[str]]:
     """Return the rows of a table as samples, and how they were understood."""
     file = AnswerFile(path)
-    mapping = table_columns.parse_mapping(pairs, rules.fields, rules.also)
+    mapping = table_columns.parse_mapping(pairs, rules.fields)
     mapping = {"model": options.people, **mapping} if options.people else mapping
     fields = table_columns.resolved(file, rules, mapping)
-    answers = Answers(path, rules, fields, options, condition, tuple(mapping))
+    answers = Answers(path, rules, options, condition, mapping)
     settings = {} if options.scale in (None, rules.scale) else {"confidence_scale": str(options.scale)}
     samples = table_columns.samples(file, fields, options, settings, answers.take)
-    return samples, [*answers.summary(len(samples)), table_columns.used_columns(fields, file.columns)]
+    answers.check(samples, {*rules.own} & {*fields})
+    rated = [str(answers.confidence)] if {*rules.rated} & {*fields} else []
+    agree = [f"key of {answers.agree} rows agrees with the items"] if "key" in fields else []
+    return samples, [table_columns.used_columns(fields, file.columns), *agree, *rated]
 
 
-def of_log(
-    path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions
-) -> tuple[list[Sample], list[str]]:
-    """Return the samples of a log, each with its item, and how they were understood."""
-    fields = dict.fromkeys((*ITEM_FIELDS, RESPONSE), "the log")
-    answers = Answers(path, rules, fields, options, rules.condition)
+def of_log(path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions) -> None:
+    """Give each sample of a log its item and its reply."""
+    answers = Answers(path, rules, options, None)
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
@@ -51,83 +54,62 @@ def of_log(
                 answers.take(each, said)
         except RowError as error:
             each.why = str(error)
-    return samples, answers.summary(len(samples))
+
+
+def mode_of(each: Sample, item: Any) -> str:
+    """Return the mode of a record: not scored and why, right as the log decided, or the order of the options."""
+    # scoring reads the record alone, so that all of it has to be in it
+    if each.unscored is not None:
+        return f"unscored: {each.unscored}"
+    if getattr(item, "kind", "") == "graded":
+        return NO_VERDICT if each.right is None else f"graded: {int(each.right)}"
+    return f"{ORDER}{each.order}" if each.order else "import"
+
+
+def read_reply(benchmark: Any, item: Any, each: Sample) -> Any:
+    """Return what a benchmark reads of a sample."""
+    status, logprobs, mode = each.said.status.value, encode_logprobs(each.said.logprobs), mode_of(each, item)
+    calls = {step: Call(status, text, mode, logprobs) for step, text in each.texts.items()}
+    return benchmark.parse(item, each.condition, calls)
 
 
 class Answers:
-    """Takes rows one by one, then says how they were understood."""
+    """Gives samples the item, the condition and the replies that their rows say."""
 
     def __init__(
-        self, path: Path, rules: RowRules, fields: Mapping[str, str], options: ImportOptions, condition: str,
-        mapped: Sequence[str] = (),
+        self, path: Path, rules: RowRules, options: ImportOptions, condition: str | None,
+        mapped: Collection[str] = (),
     ) -> None:  # fmt: skip
-        """``fields`` are the columns of the fields of a row, ``mapped`` those that the command line names."""
-        self._path, self._rules, self._fields, self._mapped = path, rules, fields, mapped
-        self._options = options
+        """``condition`` is that of rows that name none, ``mapped`` are the fields whose column the command line names."""
+        self._path, self._rules, self._options, self._mapped = path, rules, options, mapped
         try:
-            self._usual = condition if condition == rules.condition else rules.condition_named(condition)
+            self._usual = rules.condition if condition is None else rules.condition_named(condition)
         except RowError as error:
             raise StudyError(f"--condition {condition}: {error}") from None
         self._by_id = {item.item_id: item for item in rules.items}
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
         self._by_question: dict[str, list[Any]] = {}
-        for item in rules.items if "question" in fields else ():
+        for item in rules.items:
             for text in {columns.folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
-        self._taken: dict[tuple[str, int, str, str], Sample] = {}
-        self._agree = dict.fromkeys(("question", *CHECKS), 0)
-        self._confidence = table_columns.Confidence(path, rules, options.scale)
+        self.confidence, self.agree = Confidence(path, rules, options), 0
 
-    # --- rows ---------------------------------------------------------------------------------------------------------
     def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
-        """Give a sample the item, the condition and the replies that its row says; `RowError` where it has none."""
-        run = None if self._options.people else columns.run_of(said.get("run"))
-        made.run = 1 if run is None else run
-        item, asks = self._find(said)
-        stated = said.get("condition")
-        condition = self._usual if absent(stated) else self._rules.condition_named(str(stated))
-        self._rules.check_asked(item, condition)
-        key = made.model, made.run, item.item_id, condition
-        if (first := self._taken.get(key)) is not None:
-            twice = f"is given twice under {condition}, first in row {first.row or first.name}; the first one counts"
-            raise RowError(f"{self._rules.item_word} {item.item_id} {twice}")
+        """Fill a sample with what its row says; `RowError` where that is no answer to an item."""
+        rules, run = self._rules, None if self._options.people else columns.run_of(said.get("run"))
+        item, stated = self._item(said), said.get("condition")
+        condition = self._usual if absent(stated) else rules.condition_named(str(stated))
+        rules.check_asked(item, condition)
         made.texts = self._replies(item, condition, said, made.row)
-        made.item, made.condition = item.item_id, condition
-        self._taken[key] = made
-        if asks is not None:
-            self._prove("question", asks, made.row, item, "has another question")
-        for name in CHECKS:
-            value = columns.only(self._options.word(said.get(name)))
-            if not columns.missing(value):
-                self._check(name, value, made, item)
+        made.item, made.condition, made.run = item.item_id, condition, 1 if run is None else run
+        if not columns.missing(correct := said.get("correct")):
+            made.right = columns.correctness(self._options.word(correct))
+        key = columns.only(self._options.word(said.get("key")))
+        if not columns.missing(key):
+            self._prove(key, item, made.row)
 
-    def _check(self, name: str, value: Any, made: Sample, item: Any) -> None:
-        # a cell of a column found by its name alone may be no key and no correctness: then it proves nothing
-        try:
-            if name == "key":
-                ours, agrees = self._rules.keyed(item), self._rules.agrees(item, value)
-            elif (right := columns.correctness(value)) is None:
-                raise RowError("is neither right nor wrong")
-            elif len(self._rules.all_steps) > 1 or (mine := self._rules.right(self._parsed(made))) is None:
-                return  # nothing is right or wrong here, or not yet
-            else:
-                ours, agrees = str(mine), mine == right
-        except RowError:
-            if name not in self._mapped:
-                return
-            ours, agrees = "cannot read it", False
-        self._prove(name, agrees, made.row, item, f"says {shown(value)}, the study {ours}")
-
-    def _prove(self, name: str, agrees: bool, row: int, item: Any, told: str) -> None:
-        self._agree[name] += agrees
-        if not agrees and name not in self._options.trust:
-            raise StudyError(
-                f"{self._path}: {name} (column {self._fields.get(name, name)!r}) disagrees with the study: row {row} "
-                f"({item.item_id}) {told}; nothing was kept; correct the file, or take it as it is with --trust {name}"
-            )
-
-    def _find(self, said: Mapping[str, Any]) -> tuple[Any, bool | None]:
-        """Return the item, and whether a question next to an id is that of the item."""
+    def _item(self, said: Mapping[str, Any]) -> Any:
+        """Return the item that a row names by its id, else by its question, of several the one with its key."""
         rules, name, question = self._rules, said.get("item_id"), said.get("question")
         asking = [] if absent(question) else self._by_question.get(columns.folded(str(question)), [])
         if not absent(name):
@@ -135,22 +117,26 @@ class Answers:
             found = self._by_id.get(text) or self._folded.get(text.casefold())
             found = found or self._by_id.get(str(columns.whole(name)))  # 12.0 where a data frame had gaps
             if found is not None:
-                return found, None if absent(question) or not self._by_question else found in asking
+                if absent(question) or not self._by_question or found in asking:
+                    return found
+                raise RowError(f"item {found.item_id} asks another question in the study")
         if len(asking) > 1 and not absent(key := said.get("key")):
             asking = [each for each in asking if rules.agrees(each, key)] or asking
         if len(asking) == 1:
-            return asking[0], None
+            return asking[0]
         if asking:
             raise RowError(f"question {shown(question)} belongs to {len(asking)} items; give item_id")
         if absent(name) and absent(question):
-            raise RowError(f"the row names no {rules.item_word}")
+            raise RowError("the row names no item")
         what = shown(question) if absent(name) else f"item_id {shown(name)}"
-        raise RowError(f"{what} is none of the {len(self._by_id)} {rules.item_word}s of this study")
+        raise RowError(f"{what} is none of the {len(self._by_id)} items of this study")
 
     def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else one put together from its fields."""
         rules, raw = self._rules, said.get(RESPONSE)
-        own = self._confidence.stated(said, self._options, row)
+        cells = {name: self._options.word(said.get(name)) for name in rules.own if name not in rules.rated}
+        cells |= {name: self.confidence.rating(said, name, row) for name in rules.rated}
+        own = {name: cells[name] for name in rules.own if not columns.missing(cells[name])}
         # a column named as a step has its reply, unless others have parts of that reply
         steps = (step for step in rules.steps(item, condition) if step not in rules.own or len(own) < 2)
         texts = ((step, said.get(step)) for step in steps)
@@ -160,32 +146,29 @@ class Answers:
         if isinstance(raw, str) or not absent(raw):  # an empty text is a reply, too
             found[rules.free_step(item, condition, found)] = reply_text(raw, RESPONSE)
         if not found:
-            raise RowError(f"there is no reply to {rules.item_word} {item.item_id}")
+            raise RowError(f"there is no reply to item {item.item_id}")
         return found
 
-    # --- all rows -----------------------------------------------------------------------------------------------------
-    def summary(self, rows: int) -> list[str]:
-        """Return how all rows were understood; `StudyError` where they are refused together."""
-        self._confidence.check()
-        proof = "; ".join(f"{name} of {n} agrees" for name, n in self._agree.items() if n)
-        every = list(self._taken.values())
-        read = [self._parsed(each) for each in every[:: -(-len(every) // _READ) or 1]]  # the boards have all
-        right = [value for value in map(self._rules.right, read) if value is not None]
-        odd = sum(each.status in self._rules.benchmark.unreadable for each in read)
-        put_together = {*self._rules.own} & {*self._fields}
-        if put_together and {each.status for each in read} == {"answer_unparsed"}:
-            text = next(iter(every[0].texts.values()))
+    def _prove(self, key: Any, item: Any, row: int) -> None:
+        try:
+            agrees = self._rules.agrees(item, key)
+        except RowError:
+            if "key" not in self._mapped:
+                return  # a column found by its name alone may hold no keys: then it proves nothing
+            agrees = False
+        self.agree += agrees
+        if not agrees and "key" not in self._options.trust:
+            raise StudyError(
+                f"{self._path}: row {row}: the key {shown(key)} is not that of {item.item_id} in the study; nothing was "
+                "kept; correct the file, or take it as it is with --trust key"
+            )
+
+    def check(self, samples: Sequence[Sample], put_together: Collection[str]) -> None:
+        """Refuse confidence on no scale, and replies put together of which none can be read."""
+        self.confidence.check()
+        taken = [each for each in samples if each.why is None][:_READ] if put_together else []
+        read = [read_reply(self._rules.benchmark, self._by_id[each.item], each) for each in taken]
+        if read and {each.status for each in read} == {"answer_unparsed"}:
+            text = next(iter(taken[0].texts.values()))
             why = f"none of its answers can be read, such as {shown(text)}; nothing was kept"
             raise StudyError(f"{self._path}: {why}; say what the cells mean, as in --map-values 0=A,1=B")
-        share = (
-            f"accuracy {sum(right) / len(right):.3f} of {len(right)}" if right else "none is right or wrong"
-        )
-        lines = [
-            f"{rows} rows, {len(every)} taken; {proof or 'nothing proves the match'}",
-            f"of {len(read)} answers that were read {odd} cannot be read; {share}",
-        ]
-        return [*lines, str(self._confidence)] if {*self._rules.rated} & {*self._fields} else lines
-
-    def _parsed(self, made: Sample) -> Any:
-        calls = {step: Call("ok", text) for step, text in made.texts.items()}
-        return self._rules.benchmark.parse(self._by_id[made.item], made.condition, calls)

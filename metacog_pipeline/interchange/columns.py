@@ -6,29 +6,27 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
 from metacog_pipeline.stats.confidence_scale import Scale as Scale
-from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
+from metacog_pipeline.stats.confidence_words import MISSING, NO, TRUTHS, YES
 
-#: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
-RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 SHOWN, MOST_RUNS = 60, 99
 #: What ``--trust`` takes though it disagrees with the study.
-TRUSTED = ("key", "question", "correct", "model", "run", "status")
+TRUSTED = ("key", "model", "run", "status")
 COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
-_RIGHT = {
-    **dict.fromkeys(("1", "c", "correct", "right", "pass", "passed", "✓", "✔", "✅"), 1),
-    **dict.fromkeys(("0", "i", "incorrect", "wrong", "fail", "failed", "✗", "✘", "❌"), 0),
+_RIGHT: Mapping[str, bool] = {
+    **dict.fromkeys((*YES, "c", "pass", "passed", "✓", "✔", "✅"), True),
+    **dict.fromkeys((*NO, "i", "fail", "failed", "✗", "✘", "❌"), False),
 }
 
 
@@ -77,12 +75,13 @@ def whole(value: object) -> int | None:
     return int(float(text)) if _WHOLE.fullmatch(text) else None
 
 
-def correctness(value: object) -> int | None:
-    """Return 1 or 0; None for a cell that says neither."""
+def correctness(value: object) -> bool | None:
+    """Return whether a cell says right; None for one that says neither right nor wrong."""
     stated = number(value)
-    text = f"{stated:g}" if stated is not None else str(value).strip().casefold()
-    found = truth(text)
-    return _RIGHT.get(text) if found is None else int(found)
+    text = (
+        f"{stated:g}" if stated is not None else unicodedata.normalize("NFC", str(value).strip().casefold())
+    )
+    return _RIGHT.get(text)
 
 
 def run_of(value: Any) -> int | None:

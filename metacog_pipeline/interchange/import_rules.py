@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.interchange.columns import RowError, Scale, shown
+from metacog_pipeline.interchange.question_rows import CONTEXT, NAMES
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.journal import segments
 from metacog_pipeline.transcripts.schema import Record
 
-ITEM_FIELDS, CHECKS, RESPONSE = ("item_id", "question"), ("key", "correct"), "response"
+ITEM_FIELDS, RESPONSE = ("item_id", "question"), "response"
 NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
+# Column names seen in result files, clearest first; compared without case, spaces and hyphens.
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "item_id": (
+        "item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id",
+    ),
+    "question": ("question", "question_text", "stem", "prompt_question"),
+    "response": (
+        "response", "raw_response", "model_response", "model_output", "output", "completion", "raw", "reply",
+        "generated_text", "generation", "resps",
+    ),
+    "condition": ("condition", "prompt_condition", "prompt_id", "mode"),
+    "key": (
+        "key", "answer_key", "gold", "gold_answer", "target", "correct_answer", "correct_option", "ground_truth", "truth",
+    ),
+    "correct": ("correct", "is_correct", "acc"),
+    "model": ("model", "model_name", "model_id", "system", "engine"),
+    "run": ("run", "epoch", "repeat"),
+}  # fmt: skip
 
 
 class Rejected(NamedTuple):
@@ -60,16 +73,10 @@ class ImportOptions:
     trust: tuple[str, ...] = ()  # of `columns.TRUSTED`: what is taken though it disagrees with the study
     scale: Scale | None = None  # of confidence; None for the benchmark's own
     words: Mapping[str, str] = field(default_factory=dict)  # words of cells, in lower case, with their values
-    show: Callable[[str], None] | None = None  # gets each line of the summary before anything is kept
     model: str | None = None  # names the only model
     run: int | None = None  # what the first run of the file becomes
     benchmark: str | None = None  # of the study, which the file is about
     people: str | None = None  # the column that names human respondents, who are the models then
-
-    def report(self, lines: Iterable[str]) -> None:
-        """Show lines of the summary; they are not computed where none is shown."""
-        for line in lines if self.show is not None else ():
-            self.show(line)  # type: ignore[misc]
 
     def word(self, value: Any) -> Any:
         """Return the value of a word or a whole number; anything else as it is."""
@@ -96,14 +103,12 @@ class RowRules:
     own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     labels: ClassVar[Mapping[str, str]] = {}
     usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    #: Names of columns of fields in a table that has no other column of replies.
+    without_reply: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     #: Fields of `own` that are a confidence, the scale the benchmark asks for, whether it takes whole numbers only.
     rated: ClassVar[tuple[str, ...]] = ()
     scale: Scale = Scale(0, 1)
     whole_ratings: ClassVar[bool] = False
-    #: Other names of fields in ``--map``; what an item is called in messages.
-    also: ClassVar[Mapping[str, str]] = {}
-    item_word: ClassVar[str] = "item"
-    checks: ClassVar[tuple[str, ...]] = CHECKS
 
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
@@ -129,7 +134,7 @@ class RowRules:
     def check_asked(self, item: Any, condition: str) -> None:
         """Raise `RowError` where an item is not asked under a condition."""
         if item.item_id not in self._asked[self.condition_named(condition)]:
-            raise RowError(f"{self.item_word} {item.item_id} is not asked under {condition}")
+            raise RowError(f"item {item.item_id} is not asked under {condition}")
 
     @cached_property
     def all_steps(self) -> tuple[str, ...]:
@@ -145,7 +150,7 @@ class RowRules:
     @property
     def fields(self) -> tuple[str, ...]:
         """Every field that a row can have."""
-        return (*ITEM_FIELDS, *self.own, *self.raw, "condition", *self.checks, "model", "run")
+        return (*ITEM_FIELDS, *self.own, *self.raw, "condition", "key", "correct", "model", "run")
 
     def steps(self, item: Any, condition: str) -> tuple[str, ...]:
         """Return the calls an item takes."""
@@ -167,9 +172,7 @@ class RowRules:
         steps = self.steps(item, condition)
         free = [step for step in steps if step not in replied]
         if len(free) != 1:
-            raise RowError(
-                f"{self.item_word} {item.item_id} takes {', '.join(steps)}: give a column for each"
-            )
+            raise RowError(f"item {item.item_id} takes {', '.join(steps)}: give a column for each")
         return free[0]
 
     def lines(self, said: Mapping[str, Any]) -> str:
@@ -187,49 +190,35 @@ class RowRules:
         """Return whether a key of the table is that of the item; raise `RowError` for what is none."""
         return True
 
-    def keyed(self, item: Any) -> str:
-        """Return the key of an item as it is shown in messages."""
-        return "nothing"
-
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
 class QuestionRows(RowRules):
-    """A reply to a `Question` is read under a condition by what it states."""
+    """A row has a question, or the name of one of the study's, and a raw reply, or a choice. It is read under a condition
+    by what the reply states."""
 
     condition, step = "verbal_percent", "answer"
     all_steps = (step,)
     #: Conditions of answers that have log-probabilities of letters, and that state no confidence either.
     by_logprob, unstated = "choice_logprob", "answer_only"
-    scale = Scale(0, 100)
-
-
-_TEXT = rb'"((?:[^"\\]|\\.)*)"'
-_PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
-Asked = Sequence[tuple[str, Sequence[Any]]]
-
-
-def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
-    """Return of each condition the tasks to which one of these replayed models has an answer; all before any has."""
-    # logs of several tasks are in one study: what a model was never asked is not missing
-    study = benchmark.study
-    folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
-    kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
-    if not any(kept):
-        return asked
-    there = {place for each in kept for place in each}
-    tasks = {
-        (condition, item.task)
-        for condition, items in asked
-        for item in items
-        if (condition, item.item_id) in there
-    }
-    return [
-        (condition, [item for item in items if (condition, item.task) in tasks]) for condition, items in asked
-    ]
-
-
-@functools.lru_cache(maxsize=256)
-def _answered(journal: Path, size: int) -> Set[tuple[str, str]]:
-    # in a line of a journal both stand before the reply, so that no reply is decoded
-    found = _PLACE.finditer(journal.read_bytes())
-    return {(json.loads(b'"%s"' % place[2]), json.loads(b'"%s"' % place[1])) for place in found}
+    own: ClassVar = {
+        "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "predicted_answer", "pred_answer"),
+    }  # fmt: skip
+    labels: ClassVar = {"choice": "Answer"}
+    #: Beside a reply "answer" is the key.
+    without_reply: ClassVar = {"choice": ("answer",)}
+    scale, rated = Scale(0, 100), ("confidence",)
+    usual: ClassVar = {
+        "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
+        "context": CONTEXT,
+        "options": NAMES["options"],
+        "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
+                     "actual_output", "actual", "hypothesis", "sampled"),
+        "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score", "verbalized_confidence",
+                       "stated_confidence", "p_true", "prob", "confidence_reply", "confidence_response"),
+        "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", "answer_idx", "answer_index", "correct_idx",
+                "correct_index", "gold_idx", "gold_index", "cop", "label", "expected_answer", "expected_output", "expected",
+                "reference_answer", "reference", "ideal"),
+        "dataset": ("dataset", "task"),
+    }  # fmt: skip
+    fields = ("item_id", "question", "context", "options", "response", "choice", "confidence", "key", "correct", "model",
+              "run", "dataset")  # fmt: skip

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, bound
-from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange import answers, import_rules, matching, study_files, tables
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, QuestionRows, RowRules
 from metacog_pipeline.interchange.logs import reading
-from metacog_pipeline.interchange.question import LETTERS, ORDER, states_confidence
+from metacog_pipeline.interchange.question import LETTERS, states_confidence
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Status, Usage
 from metacog_pipeline.study import Study, load_study
@@ -49,8 +49,8 @@ def import_file(
     logged = None if of_table else reading.samples_of(file, options.trust)
     if study is not None and name != own_questions():
         return import_items(benchmark_of(study, name), file, pairs, condition, options, logged)
-    found = tables.read(file, pairs, options) if logged is None else logged
-    return import_questions(file, study_path, found, options, condition)
+    samples, lines = tables.read(file, pairs, options) if logged is None else (logged, [])
+    return import_questions(file, study_path, samples, options, condition, lines)
 
 
 def own_questions() -> str:
@@ -86,47 +86,39 @@ def import_items(
     study, options = into.study, options or ImportOptions()
     if options.model is not None:
         study.model(options.model)  # a name that is spelled wrong is no new model
-    rules = _built(into)
-    usual = condition or rules.condition
-    if logged is None:
-        samples, summary = answers.of_table(file, rules, pairs, usual, options)
-    else:
-        samples, summary = answers.of_log(file, rules, [*logged], options)
-    found, names = read_items(file, rules, samples, summary, study, options)
-    _refuse_others(file, study, into.name, found.records, options.trust)
+    found, names = read_items(file, _built(into), pairs, condition, options, logged, study)
+    fresh = _fresh(file, study, into.name, found.records, options.trust)
     made = study_files.extend(study.path, study, names, max(each.run for each in found.records))
-    options.report(summary)
-    return replace(found, study=made, known=_keep(made, into.name, found.records))
+    return _keep(found, made, into.name, fresh)
 
 
 def read_items(
-    path: Path, rules: RowRules, samples: Sequence[Sample], summary: Sequence[str], study: Study | None,
-    options: ImportOptions,
+    path: Path, rules: RowRules, pairs: Sequence[str], condition: str | None, options: ImportOptions,
+    logged: Iterable[Sample] | None = None, study: Study | None = None,
 ) -> tuple[Imported, Mapping[str, str]]:  # fmt: skip
-    """Return samples with their items as records, and the names their models have in ``study``; nothing is kept."""
-    names = _models(path, study, samples, options)
-    _usable(path, samples)
-    items = {item.item_id: item for item in rules.items}
-    records = _records(rules.benchmark.name, items, rules.condition, rules.all_steps, samples, names)
-    return _done(samples, Imported(records, summary=tuple(summary))), names
+    """Return answers to items as records, and the names that their models have in ``study``; nothing is kept."""
+    if logged is None:
+        samples, lines = answers.of_table(path, rules, pairs, condition, options)
+    else:
+        samples, lines = [*logged], []
+        answers.of_log(path, rules, samples, options)
+    names, items = models_of(path, study, samples, options), {item.item_id: item for item in rules.items}
+    records = records_of(path, rules, items, samples, names)
+    return done(rules, samples, records, lines), names
 
 
 def read_respondents(
     into: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> Imported:
     """Return the answers of each person that the column ``options.people`` names, the model of their records."""
-    rules, summary = _built(into), list[str]()
-    usual = condition or rules.condition
+    rules = _built(into)
     if into.name != own_questions():
-        samples, summary = answers.of_table(file, rules, pairs, usual, options)
-    else:
-        samples = tables.read(file, pairs, options)
-        matching.match(file, into.items, samples, options.trust, new=False)
-        for each in samples:
-            each.condition = usual
-    found, _ = read_items(file, rules, samples, summary, None, options)
-    options.report(summary)
-    return found
+        return read_items(file, rules, pairs, condition, options)[0]
+    samples, lines = tables.read(file, pairs, options)
+    matched = matching.match(file, into.items, samples, options.trust, new=False)
+    _under(condition or rules.condition, samples)
+    names = models_of(file, None, samples, options)
+    return done(rules, samples, records_of(file, rules, matched.items, samples, names), lines)
 
 
 def _built(into: Bound) -> RowRules:
@@ -143,27 +135,30 @@ def _built(into: Bound) -> RowRules:
 
 # --- questions of one's own -------------------------------------------------------------------------------------------
 def import_questions(
-    path: Path, study_path: Path, found: Iterable[Sample], options: ImportOptions, condition: str | None = None
+    path: Path, study_path: Path, found: Iterable[Sample], options: ImportOptions, condition: str | None = None,
+    lines: Sequence[str] = (),
 ) -> Imported:  # fmt: skip
     """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
     samples, study = list(found), load_study(study_path) if study_path.exists() else None
-    names = _models(path, study, samples, options)
-    name = own_questions()
+    names, name = models_of(path, study, samples, options), own_questions()
     condition = condition or _condition(study, name, _usable(path, samples))
     matched = matching.match(path, _items(study, name), samples, options.trust)
-    usable = _usable(path, samples)  # without those of whose question there is no item
-    records = _records(name, matched.items, condition, QuestionRows.all_steps, samples, names)
-    if study is not None and name in study.enabled:  # a conflict is found before the study file is changed
-        _refuse_others(path, study, name, records, options.trust)
-    made = study_files.extend(study_path, study, names, max(each.run for each in usable), (name, condition))
+    _under(condition, samples)
+    rules = QuestionRows(SimpleNamespace(name=name))  # there may be no study yet
+    records = records_of(path, rules, matched.items, samples, names)
+    fresh = _fresh(path, study, name, records, options.trust)
+    made = study_files.extend(study_path, study, names, max(each.run for each in records), (name, condition))
     made.prepare()
     if matched.new:
         matched.keep(made.home.imported)
-    into = bound(made, name)
-    construction.build(into)
-    done = _done(samples, Imported(records, study=made, known=_keep(made, name, records)))
-    options.report(_understood(done, samples, names, matched, into, condition))  # every reply is read for it
-    return done
+    rules.benchmark = bound(made, name)
+    construction.build(rules.benchmark)
+    return _keep(done(rules, samples, records, [*lines, *matched.decisions()]), made, name, fresh)
+
+
+def _under(condition: str, samples: Iterable[Sample]) -> None:
+    for each in samples:
+        each.condition, each.texts = condition, {QuestionRows.step: each.said.text}
 
 
 def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
@@ -209,7 +204,7 @@ def _rejected(each: Sample) -> import_rules.Rejected:
     return import_rules.Rejected(each.row or each.name, what, str(each.why or each.unscored))
 
 
-def _models(
+def models_of(
     path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
 ) -> dict[str, str]:
     """Return {model in the file: its name here}; refuse two models under one name. Runs begin where the options say."""
@@ -243,57 +238,41 @@ def _models(
     return dict.fromkeys(reported, options.model)
 
 
-def _mode(each: Sample, graded: bool) -> str:
-    # scoring reads the record alone: what is not scored, what the log decided and the order of options have to be in it
-    if each.unscored is not None:
-        return f"unscored: {each.unscored}"
-    if graded:
-        return "graded: ?" if each.right is None else f"graded: {int(each.right)}"
-    return f"{ORDER}{each.order}" if each.order else "import"
-
-
-def _records(
-    benchmark: str, items: Mapping[str, Any], condition: str, steps: Sequence[str], samples: Sequence[Sample],
-    names: Mapping[str, str],
-) -> list[Record]:  # fmt: skip
-    """Return the records of samples that can be kept, under ``condition`` those that name none."""
-    found: dict[tuple[str, ...], Record] = {}
-    now, settings = datetime.now(UTC), dict[int, str]()  # settings that samples share are written once
-    for each in (one for one in samples if one.why is None):
-        item, model, under, said = items[each.item], names[each.model], each.condition or condition, each.said
-        mode = _mode(each, getattr(item, "kind", "") == "graded")
-        if mode == "graded: ?":
-            each.unscored = "has no short right answer, and the log no verdict"
-        if id(each.settings) not in settings:
+def records_of(
+    path: Path, rules: RowRules, items: Mapping[str, Any], samples: Sequence[Sample], names: Mapping[str, str]
+) -> list[Record]:
+    """Return the records of the samples that can be kept; of two answers to one item in one run the first counts."""
+    first: dict[tuple[Any, ...], Sample] = {}
+    for each in _usable(path, samples):
+        one = first.setdefault((names[each.model], each.run, each.item, each.condition), each)
+        if one is not each:
+            modes = {answers.mode_of(both, items[each.item]) for both in (one, each)}
+            each.same = each.texts == one.texts and len(modes) == 1
+            which = "both are the same" if each.same else "the first one counts"
+            each.why = f"is given twice in one run, first in {_rejected(one).place}; {which}"
+    now, settings, found = datetime.now(UTC), dict[int, str](), list[Record]()
+    for (model, *_), each in first.items():
+        if id(each.settings) not in settings:  # samples share them: they are written once
             settings[id(each.settings)] = canonical_json(dict(each.settings))
-        for step, text in (each.texts or {steps[0]: said.text}).items():
-            own = [step] if len(steps) > 1 else []
+        item, said, mode = items[each.item], each.said, answers.mode_of(each, items[each.item])
+        if mode == answers.NO_VERDICT:
+            each.unscored = "has no short right answer, and the log no verdict"
+        about = {
+            **import_rules.UNKNOWN, **{part: getattr(said.usage, part) for part in _USAGE},
+            "benchmark": rules.benchmark.name, "model": model, "run": each.run, "item_id": each.item,
+            "item_hash": item.item_hash, "condition": each.condition, "mode": mode, "model_id": each.model,
+            "model_reported": said.model_reported, "status": said.status.value, "finish_reason": said.finish_reason,
+            "request_json": settings[id(each.settings)], "logprobs_json": encode_logprobs(said.logprobs),
+            "cost_usd": said.cost_usd, "latency_s": said.latency_s, "started_at": said.started_at or now,
+            "reasoning_text": said.reasoning_text,
+        }  # fmt: skip
+        for step, text in each.texts.items():
+            own = [step] if len(rules.all_steps) > 1 else []
             # what makes it the same answer when it is imported again
-            identity = [benchmark, model, each.run, each.item, under, *own, text, mode]
-            made = Record(**{
-                **import_rules.UNKNOWN, **{name: getattr(said.usage, name) for name in _USAGE},
-                "answer_id": sha256_hex(canonical_json(identity)),
-                "benchmark": benchmark, "model": model, "run": each.run, "item_id": each.item,
-                "item_hash": item.item_hash, "condition": under, "step": step, "mode": mode, "text": text,
-                "model_id": each.model, "model_reported": said.model_reported, "status": said.status.value,
-                "request_json": settings[id(each.settings)], "finish_reason": said.finish_reason,
-                "logprobs_json": encode_logprobs(said.logprobs), "cost_usd": said.cost_usd,
-                "latency_s": said.latency_s, "started_at": said.started_at or now, "reasoning_text": said.reasoning_text,
-            })  # fmt: skip
-            first = found.setdefault((model, str(each.run), each.item, under, step), made)
-            if first is not made:
-                each.same = first.answer_id == made.answer_id
-                which = "both are the same" if each.same else "the first one counts"
-                each.why = f"is given twice in one run; {which}"
-    return list(found.values())
-
-
-def _done(samples: Sequence[Sample], found: Imported) -> Imported:
-    """Return what became of all samples: those that say once more what is kept are counted, others named."""
-    odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
-    rejected = [_rejected(each) for each in odd]
-    same = sum(each.same and each.why is not None for each in samples)
-    return replace(found, rejected=tuple(rejected), rows=len(samples), same=same)
+            identity = [rules.benchmark.name, model, each.run, each.item, each.condition, *own, text, mode]
+            digest = sha256_hex(canonical_json(identity))
+            found.append(Record(**{**about, "answer_id": digest, "step": step, "text": text}))
+    return found
 
 
 def by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[Record]]:
@@ -304,102 +283,112 @@ def by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[Record
     return found
 
 
-def _refuse_others(
-    path: Path, study: Study, benchmark: str, records: Iterable[Record], trust: Sequence[str]
-) -> None:
-    """Refuse answers of a model that is asked here, and other answers to calls of one run unless ``run`` is trusted."""
-    known = {each.name: each for each in study.models}
+def _fresh(
+    path: Path, study: Study | None, benchmark: str, records: Iterable[Record], trust: Sequence[str]
+) -> dict[tuple[str, int], list[Record]]:
+    """Return the records that are not kept yet; the same file can be imported again.
+
+    StudyError for answers of a model that is asked, and, unless ``run`` is trusted, for other answers to calls of a run.
+    """
+    known = (
+        {each.name: each for each in study.models} if study is not None and benchmark in study.enabled else {}
+    )
+    found = dict[tuple[str, int], list[Record]]()
     for (model, run), own in by_partition(records).items():
-        if model not in known:
-            continue
-        if known[model].provider != "replay":
-            raise StudyError(
-                f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
-                'answers asked here; name one with provider = "replay"'
-            )
-        folder = Partition(study, benchmark, known[model], run).folder
-        there = {_call(each): each.text for each in kept_records(folder)}
-        other = [each.item_id for each in own if there.get(_call(each), each.text) != each.text]
+        there = dict[tuple[str, ...], Record]()
+        if study is not None and model in known:
+            if known[model].provider != "replay":
+                raise StudyError(
+                    f'{path}: model "{model}" of the study is asked, not replayed: imported answers are never mixed with '
+                    'answers asked here; name one with provider = "replay"'
+                )
+            kept = kept_records(Partition(study, benchmark, known[model], run).folder)
+            there = {(each.item_id, each.condition, each.step): each for each in kept}
+        calls = [(each, there.get((each.item_id, each.condition, each.step))) for each in own]
+        other = [each.item_id for each, one in calls if one is not None and one.text != each.text]
         if other and "run" not in trust:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
                 "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
                 "with --trust run"
             )
+        found[model, run] = [each for each, one in calls if one is None or one.answer_id != each.answer_id]
+    return found
 
 
-def _call(record: Record) -> tuple[str, str, str]:
-    return record.item_id, record.condition, record.step
-
-
-def _keep(study: Study, benchmark: str, records: Iterable[Record]) -> int:
-    # what is kept already is known by its answer_id, so that the same file can be imported again
-    known = 0
-    for (model, run), own in by_partition(records).items():
-        folder = Partition(study, benchmark, study.model(model), run).folder
-        standing = {each.answer_id for each in {_call(each): each for each in kept_records(folder)}.values()}
-        fresh = [each for each in own if each.answer_id not in standing]
-        keep_whole(folder, fresh)
-        known += len(own) - len(fresh)
-    return known
+def _keep(
+    found: Imported, made: Study, benchmark: str, fresh: Mapping[tuple[str, int], Sequence[Record]]
+) -> Imported:
+    for (model, run), own in fresh.items():
+        keep_whole(Partition(made, benchmark, made.model(model), run).folder, own)
+    return replace(found, study=made, known=len(found.records) - sum(map(len, fresh.values())))
 
 
 # --- the summary ------------------------------------------------------------------------------------------------------
-def _understood(
-    done: Imported, samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any,
-    condition: str,
-) -> Iterator[str]:  # fmt: skip
-    """Yield how a log was understood, each decision in one line."""
-    runs = [each.run for each in samples if each.why is None]
-    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
-    about = f"as answers to {into.name} {condition}"
-    yield f"{len(samples)} samples of {models}, runs {min(runs)} to {max(runs)}, {about}"
-    yield "questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items())
-    if matched.repeats:
-        yield f"{matched.repeats} ask a question of the log once more, under another id: taken as further runs"
-    if matched.reordered:
-        yield f"{matched.reordered} show their options in another order: each is read in its own"
-    lost = sum(each.what == import_rules.NOT_KEPT for each in done.rejected)
-    before = f"{done.known} known before, {done.same} the same once more"
-    yield f"{done.rows} rows: {done.kept} kept, {before}, {lost} not kept"
-    reasons = Counter((what, why) for _, what, why in done.rejected)
-    for (what, why), n in reasons.most_common(_REASONS):
-        yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
-    yield from _verdicts(samples, into, condition)
-    if condition == QuestionRows.unstated:
+def done(
+    rules: RowRules, samples: Sequence[Sample], records: Sequence[Record], lines: Iterable[str]
+) -> Imported:
+    """Return what became of all samples, and how they were understood: each decision is one line, ``lines`` are more."""
+    odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
+    rejected, taken = [*map(_rejected, odd)], [each for each in samples if each.why is None]
+    same, lost = (
+        sum(each.same for each in samples),
+        sum(each.what == import_rules.NOT_KEPT for each in rejected),
+    )
+    rows = f"{len(samples)} rows: {len(taken)} taken, {same} the same once more, {lost} not kept"
+    reasons = Counter((each.what, each.reason) for each in rejected).most_common(_REASONS)
+    why = [
+        f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(told, 120)}"
+        for (what, told), n in reasons
+    ]
+    summary = (*_head(rules, taken, records), *lines, rows, *why, *_verdicts(rules, taken))
+    return Imported(records, tuple(rejected), summary, rows=len(samples), same=same)
+
+
+def _head(rules: RowRules, kept: Sequence[Sample], records: Sequence[Record]) -> Iterator[str]:
+    names = dict.fromkeys((each.model, each.model_id) for each in records)
+    models = [name if name == model else f"{name} ({model})" for name, model in [*names][:_NAMED]]
+    several = f", {len(names)} models in all" if len(names) > _NAMED else ""
+    runs, conditions = [each.run for each in kept], {each.condition: None for each in kept}
+    about = f"runs {min(runs)} to {max(runs)}, as answers to {rules.benchmark.name} {', '.join(conditions)}"
+    yield f"{len(kept)} answers of {', '.join(models)}{several}, {about}"
+    if {*conditions} == {QuestionRows.unstated}:
         yield (
             "no confidence was found, so accuracy alone is measured: ask for one in the prompt (a last line "
             "'Confidence: <0 to 100>'), or log the probabilities of single letters, and import the new log"
         )
 
 
-def _verdicts(samples: Sequence[Sample], into: Any, condition: str) -> Iterator[str]:
-    """Compare the log's verdicts with ours, and accuracy over the places in which the right option was shown."""
-    items = {item.item_id: item for item in into.items}
-    read_here: list[tuple[Sample, int]] = []
-    for each in samples:
-        if each.why is None and each.unscored is None and items[each.item].kind != "graded":
-            found = parsed(into, items[each.item], condition, each).correct
-            read_here += [] if found is None else [(each, int(found))]
-    judged = [(each, mine) for each, mine in read_here if each.right is not None]
-    if n := len(judged):
-        right, own = sum(bool(each.right) for each, _ in judged), sum(mine for _, mine in judged)
-        line = f"accuracy by the log's own verdicts {right / n:.3f}, by key {own / n:.3f} of {n}"
-        if other := [each.name for each, mine in judged if mine != int(bool(each.right))]:
-            first = ", ".join(other[:_NAMED])
-            line += f": log and study differ on right or wrong in {len(other)} of {n} samples: {first}; the study counts"
+def _verdicts(rules: RowRules, kept: Sequence[Sample]) -> Iterator[str]:
+    """Compare the verdicts of a file with ours, and accuracy over the places in which the right option was shown."""
+    items = {item.item_id: item for item in rules.items}
+    every = [(each, items[each.item]) for each in kept if each.unscored is None]
+    every = [(each, item) for each, item in every if getattr(item, "kind", "") != "graded"]
+    if not any(each.right is not None or each.order for each, _ in every):
+        every = every[
+            :: -(-len(every) // _TRIED) or 1
+        ]  # there is nothing to compare, and the board reads all
+    read = [(each, item, answers.read_reply(rules.benchmark, item, each)) for each, item in every]
+    right = [(each, item, mine) for each, item, made in read if (mine := rules.right(made)) is not None]
+    unread = sum(made.status in rules.benchmark.unreadable for *_, made in read)
+    own = f"accuracy {_mean(mine for *_, mine in right)}" if right else "none is right or wrong"
+    yield f"of {len(read)} answers that were read {unread} cannot be read; {own}"
+    if judged := [(each, mine) for each, _, mine in right if each.right is not None]:
+        theirs, ours = _mean(bool(each.right) for each, _ in judged), _mean(mine for _, mine in judged)
+        line = f"accuracy by the file's own verdicts {theirs}, by key {ours}"
+        if other := [each.name for each, mine in judged if mine != bool(each.right)]:
+            first = f"{len(other)} of {len(judged)} samples: {', '.join(other[:_NAMED])}"
+            line += f": log and study differ on right or wrong in {first}; the study counts"
         yield line
-    if any(each.order for each, _ in read_here):  # a position bias shows as a difference
+    if any(each.order for each, *_ in right):  # a position bias shows as a difference
         places: dict[str, list[int]] = {}
-        for each, mine in read_here:
-            if (item := items[each.item]).options:
+        for each, item, mine in right:
+            if item.options:
                 places.setdefault(LETTERS[(each.order or LETTERS).index(item.answer)], []).append(mine)
-        parts = (f"{at} {sum(own) / len(own):.3f} of {len(own)}" for at, own in sorted(places.items()))
+        parts = (f"{at} {_mean(own)}" for at, own in sorted(places.items()))
         yield f"accuracy by the place of the right option (position bias): {', '.join(parts)}"
 
 
-def parsed(into: Any, item: Any, condition: str, each: Sample) -> Any:
-    """Return what the benchmark reads of an answer."""
-    said, mode = each.said, _mode(each, item.kind == "graded")
-    call = Call(said.status.value, said.text, mode, encode_logprobs(said.logprobs))
-    return into.parse(item, condition, {QuestionRows.step: call})
+def _mean(values: Iterable[int]) -> str:
+    found = [*values]
+    return f"{sum(found) / len(found):.3f} of {len(found)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,14 @@ class Matched:
         self._added.add(name)
         self._by_content.setdefault(digest, []).append(item)
         return item
+
+    def decisions(self) -> Iterator[str]:
+        """Yield how samples were matched, each decision in one line."""
+        yield "questions found by " + ", ".join(f"{by}: {n}" for by, n in self.by.items())
+        if self.repeats:
+            yield f"{self.repeats} ask a question of the log once more, under another id: taken as further runs"
+        if self.reordered:
+            yield f"{self.reordered} show their options in another order: each is read in its own"
 
     def keep(self, folder: Path) -> None:
         """Write the new questions as a file of their own, after those of earlier logs."""

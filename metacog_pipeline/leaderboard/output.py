@@ -15,9 +15,9 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
-
 Format = Literal["table", "csv", "json"]
+#: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
+_RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 NOT_AVAILABLE = "N/A"
 
@@ -146,4 +146,4 @@ def _csv_cell(value: object) -> object:
         return value
     # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
     unix = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{unix}" if unix.lstrip(" ").startswith(RUN_BY_SPREADSHEETS) else unix
+    return f"'{unix}" if unix.lstrip(" ").startswith(_RUN_BY_SPREADSHEETS) else unix

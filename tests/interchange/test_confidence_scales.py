@@ -4,8 +4,8 @@ import pytest
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.columns import RowError, parse_scale
-from metacog_pipeline.interchange.import_rules import QuestionRows
-from metacog_pipeline.interchange.table_columns import Confidence
+from metacog_pipeline.interchange.confidence import Confidence
+from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"
@@ -13,7 +13,7 @@ SIGNS = ["85%", "0.85", "90%", "0.4", "85%", "0.85", "90%", "0.4", "85%"]
 
 
 def imported(tmp_path, values, scale=None):
-    found = Confidence(tmp_path / "t.csv", QuestionRows, parse_scale(scale))
+    found = Confidence(tmp_path / "t.csv", QuestionRows(None), ImportOptions(scale=parse_scale(scale)))
     for row, value in enumerate(values):
         found.take(value, row)
     found.check()

@@ -19,7 +19,6 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.answers import of_table
 from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules
 from metacog_pipeline.interchange.importing import import_items, read_items
@@ -118,8 +117,8 @@ def known(into: Bound) -> list[dict[str, Any]]:
 def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     found = take(into, tmp_path / "a.csv", known(into))
-    assert "question of 12 agrees; key of 12 agrees" in found.summary[0]
-    assert "accuracy 1.000 of 12" in found.summary[1]
+    assert "key of 12 rows agrees with the items" in found.summary
+    assert "accuracy by the file's own verdicts 1.000 of 12, by key 1.000 of 12" in found.summary
     first = read(into, found.records, into.items[0].item_id, "dual")
     second = read(into, found.records, into.items[1].item_id, "dual")
     assert [(each.correct, each.yes, each.status) for each in (first, second)] == [(1, 0, "ok"), (1, 1, "ok")]
@@ -145,7 +144,8 @@ def test_a_decision_and_a_confidence_are_the_lines_of_a_reply(benchmark, tmp_pat
     with pytest.raises(StudyError, match=r"are no rating 1 to 5.*--scale 0..100; nothing was kept"):
         take(into, file, rows)
     found = take(into, file, rows, run=2, scale=parse_scale("0..100"))
-    assert "key of 60 agrees; correct of 60 agrees" in found.summary[0]
+    assert "key of 60 rows agrees with the items" in found.summary
+    assert found.summary[-1] == "accuracy by the file's own verdicts 0.667 of 60, by key 0.667 of 60"
     assert found.records[0].text == f"Decision: {1 - into.items[0].stimulus}\nConfidence: 1"
     answer = read(into, found.records, into.items[5].item_id, "confidence")
     assert (answer.correct, answer.confidence, answer.status) == (1, 5, "ok")
@@ -234,7 +234,7 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text(f'id,response\n{item.item_id},"{{""decision"": ""1"", ""confidence"": 3}}"\nnobody,x\n')
     rules, how = Plain(into), ImportOptions(model="theirs", run=8)
-    found = read_items(file, rules, *of_table(file, rules, (), Plain.condition, how), None, how)[0]
+    found, _ = read_items(file, rules, (), Plain.condition, how)
     assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
 
@@ -275,7 +275,7 @@ def test_other_answers_of_a_run_are_refused_unless_trusted(benchmark, tmp_path):
     with pytest.raises(StudyError, match=r"run 1 of theirs has other answers to 12 of .* --trust run"):
         take(made, tmp_path / "b.jsonl", blind)
     found = take(made, tmp_path / "b.jsonl", blind, trust=("run",))
-    assert "of 12 answers that were read 12 cannot be read" in found.summary[1]
+    assert "of 12 answers that were read 12 cannot be read" in found.summary[-1]
 
 
 def test_a_column_per_step_of_every_item(benchmark, tmp_path):
@@ -313,4 +313,6 @@ def test_a_table_about_one_of_several_benchmarks_names_it(benchmark, tmp_path):
     assert "--map taks=part" in unknown and "name the benchmark" in unknown
     (tmp_path / "t.csv").write_text("x,y\n1,2\n")
     nothing = str(done(named[1]).exception)
-    assert "columns used: none; ignored: x, y" in nothing
+    assert (
+        "no column names the item; use --map item_id=" in nothing and "the columns are: 'x', 'y'" in nothing
+    )

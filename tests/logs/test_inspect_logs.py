@@ -79,9 +79,7 @@ def test_epochs_are_runs(take):
 def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     take(SMALL)
     renamed = changed(lambda each: each.update(id=f"other-{each['id']}"), as_third)
-    shown: list[str] = []
-    take(renamed, show=shown.append)
-    assert any("questions found by question: 16" in line for line in shown)
+    assert "questions found by question: 16" in take(renamed).summary
     assert len(bound(load_study(take(SMALL).study.path), "questions").items) == 8
 
 

@@ -86,26 +86,23 @@ def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_
     path = written(tmp_path / "twice.eval", {**entries, "samples/zz_epoch_1.json": twice})
     first, again = take(path), take(path)
     assert (first.kept, again.kept, again.known) == (16, 0, 16)
-    assert [each[2] for each in first.rejected] == ["is given twice in one run; the first one counts"]
+    assert [each[2] for each in first.rejected] == [
+        "is given twice in one run, first in sample g0; the first one counts"
+    ]
 
 
 # --- tables whose options are numbers ----------------------------------------------------------------------------------
-def numbered(tmp_path, key, prediction, n=8):
-    made = rows(n, models=("one",))
+def numbered(tmp_path, key, prediction):
+    made = rows(8, models=("one",))
     for place, row in enumerate(made):
         row.pop("correct")
         row["answer"], row["prediction"] = key(place % 4), prediction(place % 4)
     return table(tmp_path / "own.csv", made)
 
 
-def test_options_counted_in_two_ways_are_refused(tmp_path):
-    path = numbered(tmp_path, lambda n: n, lambda n: n + 1)
-    refused("options are counted from 0 and from 1; nothing was kept", path)
-
-
-@every("n", [1, 3, 120])
-def test_numbers_of_which_none_is_0_and_none_the_last_are_refused_however_few(tmp_path, n):
-    path = numbered(tmp_path, lambda n: n % 3 + 1, lambda n: "ABCD"[n], n)
-    refused(r"none says whether they begin at 0 or 1", path)
+def test_a_number_for_an_option_is_refused_until_its_meaning_is_given(tmp_path):
+    for key, prediction in (("ABCD".__getitem__, lambda n: n), (lambda n: n + 1, "ABCD".__getitem__)):
+        path = numbered(tmp_path, key, prediction)
+        refused(r"row 2: (choice|key) '[01]' is no option, but a number: .*--map-values 1=A", path)
     words = {str(n + 1): letter.casefold() for n, letter in enumerate("ABCD")}
     assert said(read(path, ImportOptions(scale=PERCENT.scale, words=words)))[0][1] == "a"

@@ -19,7 +19,6 @@ from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_instances, score_triples
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.importing import read_items
 from metacog_pipeline.scoring.schemas import response_schema
@@ -144,8 +143,7 @@ def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
     rules = Rows(Bound(items, conditions=("normal", "adversarial")))
     pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
     how = ImportOptions(model=model, run=run)
-    samples, summary = answers.of_table(path, rules, pairs, condition, how)
-    return read_items(path, rules, samples, summary, None, how)[0]
+    return read_items(path, rules, pairs, condition, how)[0]
 
 
 @pytest.fixture
@@ -192,11 +190,11 @@ def test_every_reply_of_a_row_is_kept_under_its_step(tmp_path, items, full):
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        (["", "", "x"], "names no instance"),
-        (["PUMP_009", "", "x"], "none of the 2 instances"),
+        (["", "", "x"], "names no item"),
+        (["PUMP_009", "", "x"], "none of the 2 items"),
         (["PUMP_001", "sideways", "x"], "the study has normal, adversarial"),
         (["PUMP_002", "adversarial", "x"], "not asked under adversarial"),
-        (["PUMP_001", "", " "], "no reply to instance PUMP_001"),
+        (["PUMP_001", "", " "], "no reply to item PUMP_001"),
     ],
 )
 def test_a_row_that_is_not_taken_says_why(tmp_path, items, row, why):

@@ -13,7 +13,6 @@ from metacog_pipeline.benchmarks.metamedqa.benchmark import Rows
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import UNREADABLE, read_response
-from metacog_pipeline.interchange import answers
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
 from metacog_pipeline.interchange.importing import read_items
 
@@ -49,8 +48,7 @@ def read_answers(
     )
     pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
     how = ImportOptions(model=model, run=run, **options)
-    samples, summary = answers.of_table(path, rules, pairs, BASELINE, how)
-    return read_items(path, rules, samples, summary, None, how)[0]
+    return read_items(path, rules, pairs, BASELINE, how)[0]
 
 
 def table(

@@ -72,7 +72,7 @@ def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):
     listed = dict(reasons(found))
     expected = {
         3: "item_id 'nobody' is none of the", 4: "there is no reply", 5: "names no item",
-        6: "given twice under baseline, first in row 2", 8: 'unknown condition "wrong"',
+        6: "given twice in one run, first in row 2", 8: 'unknown condition "wrong"',
         9: "the row has 2 cells, the header 3",
     }  # fmt: skip
     assert [*listed] == [*expected]
@@ -182,28 +182,44 @@ MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
 
 
 @pytest.mark.parametrize(
-    ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
+    ("field", "column", "why"),
+    [
+        ("key", "theirs_key", r"row 1: the key '.' is not that of test-000\d in the study; .*--trust key"),
+        (
+            "question",
+            "text",
+            r"none of its \d+ rows .*row 1: item test-000\d asks another question in the study",
+        ),
+    ],
 )
-def test_a_shifted_file_is_refused_and_one_that_agrees_says_so(field, column, tmp_path, shuffled):
+def test_a_shifted_file_is_refused_and_one_that_agrees_says_so(field, column, why, tmp_path, shuffled):
     path = tmp_path / "a.jsonl"
     for shift in (1, 2):
-        with pytest.raises(StudyError) as refused:
+        with pytest.raises(StudyError, match=why) as refused:
             take(path, shuffled, rows_of(shuffled, shift=shift), {**MAP, field: column})
-        assert f"--trust {field}" in str(refused.value)
-        assert "row 1 (" in str(refused.value) and "\n" not in str(refused.value)
+        assert "\n" not in str(refused.value)
     found = take(path, shuffled, rows_of(shuffled), {**MAP, field: column})
     assert len(found.records) == 170 and not found.rejected
-    assert f"{field} of 170 agrees" in found.summary[0]
-    assert "taken as a rating 1..5" in found.summary[2] and "ignored: " in found.summary[-1]
+    assert ("key of 170 rows agrees with the items" in found.summary) is (field == "key")
+    assert any("taken as a rating 1..5" in line for line in found.summary) and "ignored: " in found.summary[1]
+
+
+def test_verdicts_of_a_table_stand_beside_ours(tmp_path, shuffled):
+    for shift, agrees in ((0, True), (1, False)):
+        found = take(
+            tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=shift), {**MAP, "correct": "hit"}
+        )
+        assert ("differ on right or wrong" not in found.summary[-1]) is agrees
+        assert "accuracy by the file's own verdicts 0." in found.summary[-1]
 
 
 def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(tmp_path, shuffled):
     rows = rows_of(shuffled)
     rows[41]["theirs_key"] = LETTERS[(LETTERS.index(shuffled[41].target) + 1) % 6]
-    with pytest.raises(StudyError, match=r"key .* disagrees with the study: row 42 \(test-0041\) says "):
+    with pytest.raises(StudyError, match=r"row 42: the key '.' is not that of test-0041 in the study"):
         take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"})
     found = take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("key",))
-    assert len(found.records) == 170 and "key of 169 agrees" in found.summary[0]
+    assert len(found.records) == 170 and "key of 169 rows agrees with the items" in found.summary
 
 
 @pytest.mark.parametrize(
@@ -234,7 +250,7 @@ def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, sh
     found = take(tmp_path / "a.jsonl", shuffled, rows, MAP)
     assert len(found.records) == 170 and not found.rejected
     assert all("Confidence" not in str(record.text) for record in found.records[:5])
-    assert "of 170 answers that were read 8 cannot be read" in found.summary[1]
+    assert "of 170 answers that were read 8 cannot be read" in found.summary[-1]
     assert "5 missing, 2 not numbers" in found.summary[2]
 
 

@@ -28,9 +28,6 @@ class Rows(RowRules):
     """A row names an instance and holds raw replies; nothing in it can be right or wrong."""
 
     condition = items.NORMAL
-    checks = ()
-    also: ClassVar = {"instance_id": "item_id"}
-    item_word = "instance"
     usual: ClassVar = {
         "step_a": ("step_a", "stepa", "response_a", "a", "solo"),
         "b_private": ("b_private", "step_b_private", "private", "response_b_private"),

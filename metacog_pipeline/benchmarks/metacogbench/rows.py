@@ -177,6 +177,3 @@ class Rows(RowRules):
         if number is not None and own is not None:
             return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
         return folded(str(key)) in {folded(str(form)) for form in (item.answer, *item.accept)}
-
-    def keyed(self, item: Item) -> str:
-        return "nothing" if item.answer is None else str(item.answer)

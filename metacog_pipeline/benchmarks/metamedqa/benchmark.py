@@ -68,9 +68,6 @@ class Rows(RowRules):
             raise RowError("is neither a letter nor an option's text")
         return bool(letter == item.target)
 
-    def keyed(self, item: Question) -> str:
-        return item.target
-
 
 # --- the benchmark ----------------------------------------------------------------------------------------------------
 class MetaMedQA(c.Benchmark[of_items.Settings, Question, read.Response]):

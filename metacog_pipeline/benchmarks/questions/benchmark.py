@@ -12,12 +12,12 @@ import polars as pl
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmark.item import drawn
 from metacog_pipeline.benchmarks.questions import BOARD, prompts, read
-from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, files_of
+from metacog_pipeline.benchmarks.questions.items import LETTERS, NAME, Settings, answered_only, files_of
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.interchange import question_rows
-from metacog_pipeline.interchange.import_rules import QuestionRows, answered_only
+from metacog_pipeline.interchange.import_rules import QuestionRows
 from metacog_pipeline.interchange.question import Question
 from metacog_pipeline.judges.names import Asked, names_judging, with_names
 from metacog_pipeline.llm.spec import ObserverSpec

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.interchange.question import LETTERS as LETTERS
 from metacog_pipeline.interchange.question import Question
@@ -16,6 +19,7 @@ from metacog_pipeline.interchange.question_rows import KINDS, load, question_of
 from metacog_pipeline.reading import rows
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
+from metacog_pipeline.transcripts.journal import segments
 
 NAME, SAMPLE = "questions", Path("sample")
 SHIPPED = Path(__file__).with_name("sample.jsonl")
@@ -75,3 +79,36 @@ def item_of(row: rows.Row) -> Question:
 @cache
 def _shipped() -> Mapping[str, Question]:
     return {item.item_id: item for item in load([SHIPPED], Question)}
+
+
+# --- questions of logs ------------------------------------------------------------------------------------------------
+_TEXT = rb'"((?:[^"\\]|\\.)*)"'
+_PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
+Asked = Sequence[tuple[str, Sequence[Any]]]
+
+
+def answered_only(benchmark: Any, specs: Iterable[Any], asked: Asked) -> Asked:
+    """Return of each condition the tasks to which one of these replayed models has an answer; all before any has."""
+    # logs of several tasks are in one study: what a model was never asked is not missing
+    study = benchmark.study
+    folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
+    kept = [_answered(path, path.stat().st_size) for folder in folders for path in segments(folder)]
+    if not any(kept):
+        return asked
+    there = {place for each in kept for place in each}
+    tasks = {
+        (condition, item.task)
+        for condition, items in asked
+        for item in items
+        if (condition, item.item_id) in there
+    }
+    return [
+        (condition, [item for item in items if (condition, item.task) in tasks]) for condition, items in asked
+    ]
+
+
+@lru_cache(maxsize=256)
+def _answered(journal: Path, size: int) -> Set[tuple[str, str]]:
+    # in a line of a journal both stand before the reply, so that no reply is decoded
+    found = _PLACE.finditer(journal.read_bytes())
+    return {(json.loads(b'"%s"' % place[2]), json.loads(b'"%s"' % place[1])) for place in found}

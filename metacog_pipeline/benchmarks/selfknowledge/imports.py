@@ -75,7 +75,3 @@ class Rows(RowRules):
         """Return whether the key names an accepted answer; where nothing is right, every key will do."""
         accepted = [answer for _, each in item.answers for answer in each]
         return not accepted or has_words(str(key), accepted)
-
-    def keyed(self, item: Item) -> str:
-        """Return the first accepted answer."""
-        return next((answer for _, each in item.answers for answer in each), "nothing")

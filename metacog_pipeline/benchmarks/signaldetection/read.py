@@ -104,8 +104,7 @@ class Rows(RowRules):
         "key": ("stimulus", "key", "gold", "target", "true_label", "ground_truth", "correct_answer"),
         "question": ("question", "text", "sentence"),
     }
-    rated, whole_ratings, item_word = ("confidence",), True, "trial"
-    also: ClassVar = {"trial_id": "item_id"}
+    rated, whole_ratings = ("confidence",), True
 
     @property
     def scale(self) -> Scale:  # type: ignore[override]
@@ -116,9 +115,6 @@ class Rows(RowRules):
 
     def agrees(self, item: Item, key: Any) -> bool:
         return label_of(item, key) == item.stimulus
-
-    def keyed(self, item: Item) -> str:
-        return str(item.stimulus)
 
 
 def label_of(item: Item, value: Any) -> int:
