@@ -71,7 +71,7 @@ def fit(file: Path | None, form: Format, quiet: bool, preview: bool, **given: An
 
 def _given(given: Mapping[str, Any], by: tuple[str, ...]) -> Given:
     """Return what the options say about the table."""
-    from metacog_pipeline.interchange.columns import parse_scale, parse_words
+    from metacog_pipeline.interchange.cells import parse_scale, parse_words
     from metacog_pipeline.stats.confidence_data import Given
 
     roles = {role: given[role] for role in _ROLES if given[role] is not None}

@@ -12,13 +12,15 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
-from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange import cells
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, Rejected
 
 
+#: What ``--trust`` takes though it disagrees with the study.
+TRUSTED = ("key", "model", "run", "status")
 MADE = "imported.toml"  # the study that is made where none is named
 # rows that were not taken, of each reason and of all
 SHOWN, MOST_SHOWN = 3, 20
@@ -35,7 +37,7 @@ SHOWN, MOST_SHOWN = 3, 20
 @words_option
 @scale_option
 @click.option(
-    "--trust", multiple=True, type=click.Choice(columns.TRUSTED), help="Take the file though this disagrees."
+    "--trust", multiple=True, type=click.Choice(TRUSTED), help="Take the file though this disagrees."
 )
 @click.option("--condition", help="Condition of rows that name none.")
 @click.option("--people", metavar="COLUMN", help="Human respondents: the column that names them.")
@@ -57,7 +59,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     named, *others = places
     benchmark = None if Path(named).exists() or not others else named
     options = ImportOptions(
-        given["trust"], columns.parse_scale(given["scale"]), columns.parse_words(given["words"]), model=given["model"],
+        given["trust"], cells.parse_scale(given["scale"]), cells.parse_words(given["words"]), model=given["model"],
         run=given["run"], benchmark=benchmark, people=given["people"],
     )  # fmt: skip
     done = [

@@ -11,9 +11,10 @@ from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns, table_columns
+from metacog_pipeline.interchange import answer_cells, columns
+from metacog_pipeline.interchange.answer_cells import RowError, reply_text, shown
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import RowError, absent, reply_text, shown
+from metacog_pipeline.interchange.cells import absent, missing
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import RESPONSE, ImportOptions, RowRules
 from metacog_pipeline.interchange.question import ORDER
@@ -29,16 +30,16 @@ def of_table(
 ) -> tuple[list[Sample], list[str]]:
     """Return the rows of a table as samples, and how they were understood."""
     file = AnswerFile(path)
-    mapping = table_columns.parse_mapping(pairs, rules.fields)
+    mapping = columns.parse_mapping(pairs, rules.fields)
     mapping = {"model": options.people, **mapping} if options.people else mapping
-    fields = table_columns.resolved(file, rules, mapping)
+    fields = columns.resolved(file, rules, mapping)
     answers = Answers(path, rules, options, condition, mapping)
     settings = {} if options.scale in (None, rules.scale) else {"confidence_scale": str(options.scale)}
-    samples = table_columns.samples(file, fields, options, settings, answers.take)
+    samples = columns.samples(file, fields, options, settings, answers.take)
     answers.check(samples, {*rules.own} & {*fields})
     rated = [str(answers.confidence)] if {*rules.rated} & {*fields} else []
     agree = [f"key of {answers.agree} rows agrees with the items"] if "key" in fields else []
-    return samples, [table_columns.used_columns(fields, file.columns), *agree, *rated]
+    return samples, [columns.used_columns(fields, file.columns), *agree, *rated]
 
 
 def of_log(path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions) -> None:
@@ -90,32 +91,34 @@ class Answers:
         self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
         self._by_question: dict[str, list[Any]] = {}
         for item in rules.items:
-            for text in {columns.folded(each) for each in rules.questions(item)}:
+            for text in {answer_cells.folded(each) for each in rules.questions(item)}:
                 self._by_question.setdefault(text, []).append(item)
         self.confidence, self.agree = Confidence(path, rules, options), 0
 
     def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
         """Fill a sample with what its row says; `RowError` where that is no answer to an item."""
-        rules, run = self._rules, None if self._options.people else columns.run_of(said.get("run"))
+        rules, run = self._rules, None if self._options.people else answer_cells.run_of(said.get("run"))
         item, stated = self._item(said), said.get("condition")
         condition = self._usual if absent(stated) else rules.condition_named(str(stated))
         rules.check_asked(item, condition)
         made.texts = self._replies(item, condition, said, made.row)
         made.item, made.condition, made.run = item.item_id, condition, 1 if run is None else run
-        if not columns.missing(correct := said.get("correct")):
-            made.right = columns.correctness(self._options.word(correct))
-        key = columns.only(self._options.word(said.get("key")))
-        if not columns.missing(key):
+        if not missing(correct := said.get("correct")):
+            made.right = answer_cells.correctness(self._options.word(correct))
+        key = answer_cells.only(self._options.word(said.get("key")))
+        if not missing(key):
             self._prove(key, item, made.row)
 
     def _item(self, said: Mapping[str, Any]) -> Any:
         """Return the item that a row names by its id, else by its question, of several the one with its key."""
         rules, name, question = self._rules, said.get("item_id"), said.get("question")
-        asking = [] if absent(question) else self._by_question.get(columns.folded(str(question)), [])
+        asking = [] if absent(question) else self._by_question.get(answer_cells.folded(str(question)), [])
         if not absent(name):
             text = str(name).strip()
             found = self._by_id.get(text) or self._folded.get(text.casefold())
-            found = found or self._by_id.get(str(columns.whole(name)))  # 12.0 where a data frame had gaps
+            found = found or self._by_id.get(
+                str(answer_cells.whole(name))
+            )  # 12.0 where a data frame had gaps
             if found is not None:
                 if absent(question) or not self._by_question or found in asking:
                     return found
@@ -136,7 +139,7 @@ class Answers:
         rules, raw = self._rules, said.get(RESPONSE)
         cells = {name: self._options.word(said.get(name)) for name in rules.own if name not in rules.rated}
         cells |= {name: self.confidence.rating(said, name, row) for name in rules.rated}
-        own = {name: cells[name] for name in rules.own if not columns.missing(cells[name])}
+        own = {name: cells[name] for name in rules.own if not missing(cells[name])}
         # a column named as a step has its reply, unless others have parts of that reply
         steps = (step for step in rules.steps(item, condition) if step not in rules.own or len(own) < 2)
         texts = ((step, said.get(step)) for step in steps)

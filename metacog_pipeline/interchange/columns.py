@@ -1,172 +1,110 @@
-"""Cells and columns of a table somebody else made: numbers, words, replies, names, scales."""
+"""Which column of a table holds what, and its rows as samples: the command line's words first, the usual names after."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.stats.confidence_scale import USUAL_SCALES as USUAL_SCALES
-from metacog_pipeline.stats.confidence_scale import Scale as Scale
-from metacog_pipeline.stats.confidence_words import MISSING, NO, TRUTHS, YES
+from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.interchange.answer_cells import RowError, line_of
+from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.cells import compared_name
+from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, USUAL_NAMES, ImportOptions, RowRules
+from metacog_pipeline.interchange.record import Sample
 
-SHOWN, MOST_RUNS = 60, 99
-#: What ``--trust`` takes though it disagrees with the study.
-TRUSTED = ("key", "model", "run", "status")
-COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
-_SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
-_QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
-_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
-_WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
-_RIGHT: Mapping[str, bool] = {
-    **dict.fromkeys((*YES, "c", "pass", "passed", "✓", "✔", "✅"), True),
-    **dict.fromkeys((*NO, "i", "fail", "failed", "✗", "✘", "❌"), False),
-}
+Take = Callable[[Sample, dict[str, Any], Mapping[str, Any]], None]
 
 
-class RowError(Exception):
-    """Why one row is not taken."""
+def samples(
+    file: AnswerFile, fields: Mapping[str, str], options: ImportOptions, settings: Mapping[str, Any], take: Take
+) -> list[Sample]:  # fmt: skip
+    """Return each row as a sample that ``take`` got with what the row says; one that it refuses has the reason."""
+    found = []
+    for row in file:
+        said = {field: row.cells.get(column) for field, column in fields.items()}
+        model = line_of(said.get("model"))
+        made = Sample(str(row.number), "", model, settings=settings, row=row.number)
+        found.append(made)
+        try:
+            if row.broken is not None:
+                raise RowError(row.broken)
+            if options.people and not made.model:
+                raise RowError("names no respondent")
+            take(made, said, row.cells)
+        except RowError as error:
+            made.why = str(error)
+    return found
 
 
-# --- cells ------------------------------------------------------------------------------------------------------------
-def absent(value: object) -> bool:
-    """Whether a cell says nothing."""
-    if isinstance(value, str):
-        return not value or value.isspace()
-    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
+def parse_mapping(pairs: Sequence[str], fields: Sequence[str]) -> dict[str, str]:
+    """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        field, _, column = pair.partition("=")
+        if not column or field not in fields:
+            ways = f"give field=column, with a field out of {', '.join(fields)}{suggestion(field, fields)}"
+            raise StudyError(f"--map {pair}: {ways}; to map fields of a benchmark's own, name the benchmark")
+        if mapping.setdefault(field, column) != column:
+            before = f"field {field} is already mapped to {mapping[field]!r}; map it once"
+            raise StudyError(f"--map {pair}: {before}")
+    return mapping
 
 
-def missing(value: object) -> bool:
-    """Whether a cell of a short answer says nothing: empty, NaN, or a word for it."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return True
-    return isinstance(value, str) and value.strip().casefold() in MISSING
+def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of every field that has one: the mapped one, else the first of its usual names that is free."""
+    for field, column in mapping.items():
+        if column not in rows.columns:
+            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; {_there(rows)}")
+    own, replies = [*rules.own], [*rules.raw, *rules.own]
+    put_together, raw = [f for f in mapping if f in own], [f for f in mapping if f in rules.raw]
+    # a benchmark of several steps may have replies beside fields, of one step only either
+    settled = {*ITEM_FIELDS} if {*ITEM_FIELDS} & {*mapping} else set[str]()
+    if len(rules.all_steps) == 1:
+        if put_together and raw:
+            which = f"map {raw[0]}, or {' and '.join(put_together)}, not both: which of them is the answer?"
+            raise StudyError(f"{rows.path}: {which}")
+        settled |= {*rules.raw} if put_together else {*own} if raw else set()
+    names = {**USUAL_NAMES, **{step: (step,) for step in rules.raw[1:]}, **rules.usual, **rules.own}
+    usual = {field: names.get(field, (field,)) for field in rules.fields if field not in settled}
+    found = _found(rows, mapping, usual)
+    if not {*replies} & {*found}:
+        others = {field: names for field, names in usual.items() if field not in rules.without_reply}
+        found = _found(rows, mapping, {**rules.without_reply, **others})
+    lacking = (ITEM_FIELDS, "names the item"), (replies, "holds the answer or a reply")
+    for fields, lacks in lacking:
+        if not {*fields} & {*found}:
+            ways = ", ".join(f"{field}=…" for field in fields)
+            why = f"no column {lacks}; use --map {ways}; {_there(rows)}"
+            raise StudyError(f"{rows.path}: {why}")
+    return found
 
 
-def truth(text: str) -> bool | None:
-    """Return what a word for true or false says, in any language of `TRUTHS`; None for any other text."""
-    return TRUTHS.get(unicodedata.normalize("NFC", text.strip().casefold()))
+def _found(
+    rows: AnswerFile, mapping: Mapping[str, str], usual: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    found = dict(mapping)
+    for field, names in usual.items():
+        free = [name for name in rows.columns if name not in found.values()]
+        if field not in found and (usually := _first_named(names, free)) is not None:
+            found[field] = usually
+    return found
 
 
-def number(value: object) -> float | None:
-    """Return a finite number given as a number or as text, a percent sign ignored; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value.strip().removesuffix("%") if isinstance(value, str) else value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number given as a number or as text (``3``, ``3.0``), else None."""
-    if isinstance(value, bool | int):
-        return None if isinstance(value, bool) else value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    text = str(value).strip()
-    return int(float(text)) if _WHOLE.fullmatch(text) else None
-
-
-def correctness(value: object) -> bool | None:
-    """Return whether a cell says right; None for one that says neither right nor wrong."""
-    stated = number(value)
-    text = (
-        f"{stated:g}" if stated is not None else unicodedata.normalize("NFC", str(value).strip().casefold())
-    )
-    return _RIGHT.get(text)
-
-
-def run_of(value: Any) -> int | None:
-    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
-    if absent(value):
-        return None
-    told = _NUMBERED.fullmatch(str(value).strip())
-    run = int(told[1]) if told else whole(value)
-    if run is None or not 0 <= run <= MOST_RUNS:
-        outside = f"run {run} is outside 0 to {MOST_RUNS}"
-        raise RowError(f"run {shown(value)} is no number" if run is None else outside)
-    return run
-
-
-@lru_cache(maxsize=100_000)  # a long table names the same questions again and again
-def folded(text: str) -> str:
-    """Return ``text`` for comparison: one case, one kind of quotes, single spaces, no full stop at its end."""
-    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
-    flat = " ".join(unicodedata.normalize("NFKC", plain).split())
-    return flat[:-1].rstrip() if flat.endswith(".") else flat
-
-
-def shown(value: object) -> str:
-    """Return a cell as it is shown in messages."""
-    return repr(one_line(str(value), SHOWN))
-
-
-def line_of(value: Any) -> str:
-    """Return a name on one line; "" where there is none."""
-    return "" if absent(value) else one_line(str(value).strip(), 200)
-
-
-def only(value: Any) -> Any:
-    """Return the only value of a list, and of lists in it; anything else as it is."""
-    while isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return value
-
-
-def reply_text(value: Any, field: str) -> str:
-    """Return a raw reply: text as it is, the only text of a list, an object as JSON; raise `RowError` for what is none."""
-    value = only(value)
-    if isinstance(value, dict) and isinstance(value.get("content"), str) and "role" in value:
-        return str(value["content"])  # a message of a conversation
-    if isinstance(value, list):
-        raise RowError(f"{field} is a list of {len(value)}; give a column with one of them")
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)
-    except (ValueError, RecursionError):
-        raise RowError(f"{field} is nested too deeply to be a reply") from None
-
-
-# --- columns ----------------------------------------------------------------------------------------------------------
-def compared_name(name: str) -> str:
-    """Return the name of a column as names are compared: without case, spaces and hyphens."""
-    return "_".join(name.strip().casefold().replace("-", " ").split())
-
-
-def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
+def _first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
     """Return the column with the first of ``names``, also "Confidence (%)" with one in brackets; None without one."""
     bare = {compared_name(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
     plain = {**bare, **{compared_name(name): name for name in reversed(there)}}
     return next((plain[name] for name in names if name in plain), None)
 
 
-# --- what a command line says of them ---------------------------------------------------------------------------------
-def parse_scale(text: str | None) -> Scale | None:
-    """Return a scale from a text like ``0..100``; raise `StudyError` for anything else."""
-    if text is None:
-        return None
-    match = _SCALE.fullmatch(text)
-    if match is None or float(match[1]) >= float(match[2]):
-        usual = ", ".join(map(str, USUAL_SCALES))
-        raise StudyError(f"--scale {text}: give the lowest and the highest value, as in {usual}")
-    return Scale(float(match[1]), float(match[2]))
+def _there(rows: AnswerFile) -> str:
+    return f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
 
 
-def parse_words(texts: Sequence[str]) -> dict[str, str]:
-    """Return {word: value} from texts like ``KEEP=1,WITHDRAW=0``; words are compared without case."""
-    words: dict[str, str] = {}
-    for pair in (part for text in texts for part in text.split(",")):
-        word, equals, value = pair.rpartition("=")
-        key = word.strip().casefold()
-        if not equals or not key or not value.strip():
-            raise StudyError(f"--map-values {pair}: give word=value, as in --map-values KEEP=1,WITHDRAW=0")
-        if words.setdefault(key, value.strip()) != value.strip():
-            raise StudyError(f"--map-values {pair}: {word.strip()!r} has two values; give it once")
-    return words
+def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
+    """Return a line on the columns used and ignored."""
+    used = ", ".join(f"{field}={column}" for field, column in found.items())
+    ignored = ", ".join(name for name in there if name not in found.values())
+    return f"columns used: {used or 'none'}; ignored: {ignored or 'none'}"

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import RowError, missing, number, shown
+from metacog_pipeline.interchange import cells
+from metacog_pipeline.interchange.answer_cells import SHOWN, RowError, shown
+from metacog_pipeline.interchange.cells import missing, number
 from metacog_pipeline.interchange.import_rules import ImportOptions, RowRules
 from metacog_pipeline.reading.envelope import plain
 from metacog_pipeline.stats.confidence_scale import fitting_scales, two_scales
 
-_TOLERATED = 0.1  # of stated confidences that are off the benchmark's scale: more than that is another scale
+_TOLERATED = (
+    0.1  # of stated confidences, or one, may be off the benchmark's scale: more than that is another scale
+)
 
 
 class Confidence:
@@ -46,7 +49,7 @@ class Confidence:
     def take(self, value: Any, row: int) -> str:
         """Return a confidence as a reply would state it; raise `RowError` for one off its scale."""
         text = plain(str(value)).strip().lstrip("~≈ ")
-        if columns.COMMA.match(text):
+        if cells.COMMA.match(text):
             raise StudyError(
                 f"{self._path} row {row}: confidence {shown(value)} is a number with a comma; write it with a decimal "
                 "point and no separators of thousands; nothing was kept"
@@ -56,7 +59,7 @@ class Confidence:
             self._words += 1
             if scale != own:
                 raise RowError(f"confidence {shown(value)} is no number on {scale}")
-            return one_line(text, columns.SHOWN)  # read, and not understood, as in a reply
+            return one_line(text, SHOWN)  # read, and not understood, as in a reply
         self._stated[found] += 1
         if text.endswith("%"):
             self._signed = found
@@ -82,9 +85,9 @@ class Confidence:
         fits_own = {v: own.low <= v <= own.high and not (self._whole and v % 1) for v in self._stated}
         off = sum(n for value, n in self._stated.items() if not fits_own[value])
         fits = fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
-        spans = [each.high - each.low for each in map(columns.parse_scale, fits) if each is not None]
+        spans = [each.high - each.low for each in map(cells.parse_scale, fits) if each is not None]
         narrower = any(span < own.high - own.low for span in spans)
-        if off <= _TOLERATED * stated and not (off == 0 and narrower):
+        if off <= max(1.0, _TOLERATED * stated) and not (off == 0 and narrower):
             return
         kind = f"rating {own.low:g} to {own.high:g}" if self._whole else f"number on {own}"
         why = f"{off} of {stated} confidences are no {kind}; they" if off else f"all {stated} confidences"

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.interchange.columns import RowError, Scale, shown
+from metacog_pipeline.interchange.answer_cells import RowError, shown
 from metacog_pipeline.interchange.question_rows import CONTEXT, NAMES
+from metacog_pipeline.stats.confidence_scale import Scale
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 
@@ -70,7 +71,7 @@ class Imported:
 class ImportOptions:
     """How a file is to be understood."""
 
-    trust: tuple[str, ...] = ()  # of `columns.TRUSTED`: what is taken though it disagrees with the study
+    trust: tuple[str, ...] = ()  # of `--trust`: what is taken though it disagrees with the study
     scale: Scale | None = None  # of confidence; None for the benchmark's own
     words: Mapping[str, str] = field(default_factory=dict)  # words of cells, in lower case, with their values
     model: str | None = None  # names the only model

@@ -290,9 +290,8 @@ def _fresh(
 
     StudyError for answers of a model that is asked, and, unless ``run`` is trusted, for other answers to calls of a run.
     """
-    known = (
-        {each.name: each for each in study.models} if study is not None and benchmark in study.enabled else {}
-    )
+    asked = study is not None and benchmark in study.enabled
+    known = {each.name: each for each in study.models} if study is not None and asked else {}
     found = dict[tuple[str, int], list[Record]]()
     for (model, run), own in by_partition(records).items():
         there = dict[tuple[str, ...], Record]()
@@ -331,17 +330,10 @@ def done(
     """Return what became of all samples, and how they were understood: each decision is one line, ``lines`` are more."""
     odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
     rejected, taken = [*map(_rejected, odd)], [each for each in samples if each.why is None]
-    same, lost = (
-        sum(each.same for each in samples),
-        sum(each.what == import_rules.NOT_KEPT for each in rejected),
-    )
+    same = sum(each.same for each in samples)
+    lost = len(samples) - len(taken) - same
     rows = f"{len(samples)} rows: {len(taken)} taken, {same} the same once more, {lost} not kept"
-    reasons = Counter((each.what, each.reason) for each in rejected).most_common(_REASONS)
-    why = [
-        f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(told, 120)}"
-        for (what, told), n in reasons
-    ]
-    summary = (*_head(rules, taken, records), *lines, rows, *why, *_verdicts(rules, taken))
+    summary = (*_head(rules, taken, records), *lines, rows, *_reasons(rejected), *_verdicts(rules, taken))
     return Imported(records, tuple(rejected), summary, rows=len(samples), same=same)
 
 
@@ -359,15 +351,18 @@ def _head(rules: RowRules, kept: Sequence[Sample], records: Sequence[Record]) ->
         )
 
 
+def _reasons(rejected: Iterable[import_rules.Rejected]) -> Iterator[str]:
+    for (what, why), n in Counter((what, why) for _, what, why in rejected).most_common(_REASONS):
+        yield f"{n} {'sample' if n == 1 else 'samples'} {what}: {one_line(why, 120)}"
+
+
 def _verdicts(rules: RowRules, kept: Sequence[Sample]) -> Iterator[str]:
     """Compare the verdicts of a file with ours, and accuracy over the places in which the right option was shown."""
     items = {item.item_id: item for item in rules.items}
     every = [(each, items[each.item]) for each in kept if each.unscored is None]
     every = [(each, item) for each, item in every if getattr(item, "kind", "") != "graded"]
     if not any(each.right is not None or each.order for each, _ in every):
-        every = every[
-            :: -(-len(every) // _TRIED) or 1
-        ]  # there is nothing to compare, and the board reads all
+        every = every[:: -(-len(every) // _TRIED) or 1]  # there is nothing to compare: the board reads all
     read = [(each, item, answers.read_reply(rules.benchmark, item, each)) for each, item in every]
     right = [(each, item, mine) for each, item, made in read if (mine := rules.right(made)) is not None]
     unread = sum(made.status in rules.benchmark.unreadable for *_, made in read)

@@ -15,7 +15,7 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.interchange.columns import MOST_RUNS
+from metacog_pipeline.interchange.answer_cells import MOST_RUNS
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.interchange.question_rows import flat, identity, in_order_of, question_of
 from metacog_pipeline.interchange.record import Sample

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import absent, compared_name, number, truth
+from metacog_pipeline.interchange.cells import absent, compared_name, number, truth
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.reading.fields import Number
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange import columns as named
+from metacog_pipeline.interchange import answer_cells, cells, columns, record
 from metacog_pipeline.interchange import question_rows as parts_of
-from metacog_pipeline.interchange import record, table_columns
+from metacog_pipeline.interchange.answer_cells import RowError, line_of, only, reply_text, shown, whole
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.columns import RowError, absent, correctness, only, reply_text, shown, whole
+from metacog_pipeline.interchange.cells import absent
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from metacog_pipeline.interchange.question import states_confidence
@@ -29,14 +29,14 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> tuple[list
     Raises StudyError for a file that cannot be read or lacks what is needed.
     """
     rows, rules = AnswerFile(path), QuestionRows(None)
-    mapping = table_columns.parse_mapping(pairs, rules.fields)
+    mapping = columns.parse_mapping(pairs, rules.fields)
     mapping = {"model": options.people, **mapping} if options.people else mapping
-    fields = table_columns.resolved(rows, rules, mapping)
+    fields = columns.resolved(rows, rules, mapping)
     parts = parts_of.option_columns(rows.columns) if "options" not in fields else {}
     table = _Table(path, rules, bool({"key", "correct"} & {*fields}), parts, options)
-    made = table_columns.samples(rows, fields, options, {"file": path.name}, table.take)
+    made = columns.samples(rows, fields, options, {"file": path.name}, table.take)
     table.confidence.check()
-    return made, [table_columns.used_columns({**fields, **parts}, rows.columns), str(table.confidence)]
+    return made, [columns.used_columns({**fields, **parts}, rows.columns), str(table.confidence)]
 
 
 class _Table:
@@ -52,11 +52,11 @@ class _Table:
 
     def take(self, made: Sample, said: dict[str, Any], cells: Mapping[str, Any]) -> None:
         """Fill a sample with what a row says; RowError with the reason where it cannot be used."""
-        made.task = named.line_of(said.get("dataset")) or self._path.stem
-        run = 1 if self._options.people else named.run_of(said.get("run"))
+        made.task = line_of(said.get("dataset")) or self._path.stem
+        run = 1 if self._options.people else answer_cells.run_of(said.get("run"))
         question = _question(said["question"]) if "question" in said else None
         options, labels = self._options_of(cells, said.get("options"))
-        made.name = named.line_of(said.get("item_id")) or parts_of.content_digest(str(question), options)
+        made.name = line_of(said.get("item_id")) or parts_of.content_digest(str(question), options)
         key, choice = (self._named(said, field, options, labels, made.row) for field in ("key", "choice"))
         made.said = Completion(Status.OK, self._reply(said, choice, key, options, made.row))
         if question is None:
@@ -101,7 +101,7 @@ class _Table:
     ) -> None:
         """Give a sample its question, with the key or the verdict of its row."""
         correct = said.get("correct")
-        made.right = None if absent(correct) else correctness(self._options.word(correct))
+        made.right = None if absent(correct) else answer_cells.correctness(self._options.word(correct))
         try:
             answers = [] if _says_nothing(key, [*options, *_WORDS]) else parts_of.right_answers(key)
         except ValueError as error:
@@ -124,7 +124,7 @@ class _Table:
             raise RowError("has no answer")
         if not states_confidence(text):
             rated = self.confidence.rating(said, "confidence", row)
-            text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
+            text += f"\nConfidence: {rated}%" if cells.number(rated) is not None else ""
         return text
 
 
@@ -139,4 +139,4 @@ def _question(value: Any) -> str:
 def _says_nothing(value: Any, known: Sequence[Any]) -> bool:
     # a word for nothing, such as none or NA, is an answer where it is an option or right
     text = str(value).strip()
-    return absent(value) or (named.missing(value) and not {text, text.casefold()} & {*map(str, known)})
+    return absent(value) or (cells.missing(value) and not {text, text.casefold()} & {*map(str, known)})

@@ -3,7 +3,8 @@
 import pytest
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.columns import RowError, parse_scale
+from metacog_pipeline.interchange.answer_cells import RowError
+from metacog_pipeline.interchange.cells import parse_scale
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from tests.tables import every

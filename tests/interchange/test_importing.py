@@ -19,7 +19,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.columns import parse_scale
+from metacog_pipeline.interchange.cells import parse_scale
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules
 from metacog_pipeline.interchange.importing import import_items, read_items
 from metacog_pipeline.study import load_study

@@ -15,14 +15,15 @@ import pytest
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions.read import read as read_calls
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import columns, importing, matching, tables
+from metacog_pipeline.interchange import importing, matching, tables
 from metacog_pipeline.interchange.import_rules import ImportOptions
 from metacog_pipeline.interchange.question_rows import question_of
+from metacog_pipeline.stats.confidence_scale import Scale
 from tests.logs.conftest import lines
 from tests.tables import every
 
 HEAD = ("model", "id", "question", "options", "answer", "prediction", "confidence", "correct")
-PERCENT = ImportOptions(scale=columns.Scale(0, 100))
+PERCENT = ImportOptions(scale=Scale(0, 100))
 
 
 def rows(n=40, models=("org/one", "two")):
@@ -113,7 +114,7 @@ def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path
     made[3]["answer"] = made[3]["correct"] = ""
     path = table(tmp_path / "own.csv", made)
     refused(r"say on which scale, as in --scale 0..1 or", path, ImportOptions())
-    found = read(path, ImportOptions(scale=columns.Scale(0, 1)))
+    found = read(path, ImportOptions(scale=Scale(0, 1)))
     why = [
         "has no answer",
         "has no question",
@@ -159,7 +160,7 @@ def test_decimals_of_parquet_are_numbers(tmp_path):
              "sure": pa.array([Decimal("0.744")], pa.decimal128(6, 3)),
              "run": pa.array([Decimal(2)], pa.decimal128(4, 0))}  # fmt: skip
     pq.write_table(pa.table(cells), tmp_path / "t.parquet")
-    (only,) = read(tmp_path / "t.parquet", ImportOptions(scale=columns.Scale(0, 1)), ["confidence=sure"])
+    (only,) = read(tmp_path / "t.parquet", ImportOptions(scale=Scale(0, 1)), ["confidence=sure"])
     assert (only.said.text, only.run) == ("Answer: B\nConfidence: 74.4%", 2)
 
 
@@ -186,7 +187,7 @@ def test_a_short_table_of_ratings_or_shares_is_not_taken_as_percent(stated, tmp_
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure} for n, sure in enumerate(stated)
     ]
     refused("say on which scale", table(tmp_path / "t.csv", made), ImportOptions())
-    declared = ImportOptions(scale=columns.Scale(0, max(1, *stated)))
+    declared = ImportOptions(scale=Scale(0, max(1, *stated)))
     assert len(read(tmp_path / "t.csv", declared)) == len(stated)
 
 

@@ -15,9 +15,9 @@ import pytest
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.interchange.columns import parse_scale, parse_words
+from metacog_pipeline.interchange.cells import parse_scale, parse_words
+from metacog_pipeline.interchange.columns import parse_mapping
 from metacog_pipeline.interchange.import_rules import Imported
-from metacog_pipeline.interchange.table_columns import parse_mapping
 from tests.metamedqa.reading import read_answers, table
 from tests.tables import every
 

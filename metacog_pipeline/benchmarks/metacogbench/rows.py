@@ -12,14 +12,15 @@ from metacog_pipeline.benchmarks.metacogbench import prompts, read, rules
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, Option, shipped_items, turned
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, ONE_TURN, TURN_1, TURN_2, item_steps
 from metacog_pipeline.benchmarks.metacogbench.rules import score
-from metacog_pipeline.interchange import columns
-from metacog_pipeline.interchange.columns import Scale, folded
+from metacog_pipeline.interchange.answer_cells import folded
+from metacog_pipeline.interchange.cells import number as number_of
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
 from metacog_pipeline.reading.numbers import numbers
 from metacog_pipeline.reading.rows import BadRow, Row
+from metacog_pipeline.stats.confidence_scale import Scale
 
 STEPS = (ANSWER, TURN_1, *(step for each in prompts.ROUNDS for step in each))
 _KINDS = {
@@ -173,7 +174,7 @@ class Rows(RowRules):
         # nothing is right: any key will do
         if item.answer is None:
             return True
-        number, own = columns.number(key), columns.number(item.answer)
+        number, own = number_of(key), number_of(item.answer)
         if number is not None and own is not None:
             return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
         return folded(str(key)) in {folded(str(form)) for form in (item.answer, *item.accept)}

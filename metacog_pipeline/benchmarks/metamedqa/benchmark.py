@@ -20,9 +20,10 @@ from metacog_pipeline.benchmarks.metamedqa.prompts import MODES, Wording, ask_it
 from metacog_pipeline.benchmarks.metamedqa.report import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange.columns import RowError, Scale
+from metacog_pipeline.interchange.answer_cells import RowError
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.stats.confidence_scale import Scale
 from metacog_pipeline.study.wording import words_of
 
 

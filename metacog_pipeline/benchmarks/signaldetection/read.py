@@ -10,11 +10,12 @@ from typing import Annotated, Any, ClassVar
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.benchmarks.signaldetection.items import Item, sample_items
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS, STEP
-from metacog_pipeline.interchange.columns import RowError, Scale, shown, whole
+from metacog_pipeline.interchange.answer_cells import RowError, shown, whole
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import NOT_RUN, REFUSED, ended, read_step, reading_of, said, why
 from metacog_pipeline.reading.fields import Binary, Confidence, Field
+from metacog_pipeline.stats.confidence_scale import Scale
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", REFUSED)
 #: The words of each task for 0 and for 1, next to the digits.

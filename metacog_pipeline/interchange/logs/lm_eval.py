@@ -10,7 +10,7 @@ from typing import Any
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.columns import only
+from metacog_pipeline.interchange.answer_cells import only
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import option_columns
 from metacog_pipeline.interchange.record import Sample, listed, mapping
