@@ -15,6 +15,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,33 +56,23 @@ class AnswerFile:
         self.path = path
         self._kind = kind_of(path)
         self._content = b"" if self._kind == ".parquet" else content(path)
-        there, empty = dict[str, None](), True
+        there = dict[str, None]()
         for row in self:
-            empty = False
             there.update(dict.fromkeys(row.cells))
             if self._kind in (".csv", ".tsv", ".parquet"):
                 break  # every row has the columns of the first
-        if empty or not there:
-            lacks = (
-                "there is no row in it"
-                if empty
-                else "no line of it is a JSON object with its names in double quotes"
+        if not there:
+            raise StudyError(
+                f"{path}: it has no row; give one, in JSON an object with names in double quotes"
             )
-            raise StudyError(f"{path}: {lacks}; give a file with at least one")
         self.columns = list(there)  # in order of first appearance
 
     def __iter__(self) -> Iterator[FileRow]:
-        try:
-            if self._kind == ".parquet":
-                yield from _parquet_rows(self.path)
-            elif self._kind in (".csv", ".tsv"):
-                yield from _csv_rows(self.path, self._content)
-            elif self._kind == ".json":
-                yield from _json_rows(self.path, self._content)
-            else:
-                yield from _json_lines(self._content)
-        except (OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
+        if self._kind == ".parquet":
+            return _parquet_rows(self.path)
+        if self._kind in (".csv", ".tsv"):
+            return _csv_rows(self.path, self._content)
+        return _json_rows(self.path, self._content) if self._kind == ".json" else _json_lines(self._content)
 
 
 def kind_of(path: Path) -> str:
@@ -106,24 +97,18 @@ def content(path: Path) -> bytes:
             raise StudyError(f"{path}: the file is empty; give one with at least one row")
     except UnicodeDecodeError as error:
         raise StudyError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise _unreadable(path, error) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        raise StudyError(f"{path}: not a whole gzip file; pack it again, or take .gz off its name") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise StudyError(f"{path}: cannot be read: {why}; check the path and the file") from None
     return found
-
-
-def _unreadable(path: Path, error: Exception) -> StudyError:
-    if isinstance(error, gzip.BadGzipFile | zlib.error | EOFError):
-        return StudyError(f"{path}: not a whole gzip file; pack it again, or take .gz off its name")
-    why = getattr(error, "strerror", None) or error
-    return StudyError(f"{path}: cannot be read: {why}; check the path and the file")
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
 def _csv_rows(path: Path, text: bytes) -> Iterator[FileRow]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
     header = _QUOTED.sub("", text.lstrip(b"\r\n")[:1_000_000].decode(errors="ignore")).split("\n", 1)[0]
-    if header.startswith(("{", "[")):
-        raise StudyError(f"{path}: the content is JSON; name it .json, or .jsonl with one object a line")
     # tabs separate wherever there are any: names of columns have commas, but no tabs
     separator = "\t" if "\t" in header else max(",;|", key=header.count)
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
@@ -155,10 +140,10 @@ def _csv_rows(path: Path, text: bytes) -> Iterator[FileRow]:
 def _json_lines(text: bytes) -> Iterator[FileRow]:
     for number, line in enumerate(text.split(b"\n"), start=1):
         if line.strip():
-            try:
-                yield _object_row(number, json.loads(line))
-            except (ValueError, RecursionError):
-                yield FileRow(number, {}, "the line is not JSON")
+            found = None
+            with suppress(ValueError, RecursionError):
+                found = json.loads(line)
+            yield _object_row(number, found)
 
 
 def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
@@ -170,7 +155,7 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
             f"{path}: not JSON{place}: repair it there; JSON Lines files end in .jsonl"
         ) from None
     if isinstance(found, dict):
-        lists = [value for value in found.values() if isinstance(value, list)]
+        lists = [each for each in found.values() if isinstance(each, list)]
         found = lists[0] if len(lists) == 1 else found
     if not isinstance(found, list):
         shape = "a list of objects, one a row, or an object with one such list"
@@ -184,19 +169,15 @@ def _object_row(number: int, value: Any) -> FileRow:
 
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
-    number = 0
     try:
         if (claimed := pq.read_metadata(path).num_rows) > MOST_ROWS:
             raise StudyError(f"{path}: says it has {claimed:,} rows; import at most {MOST_ROWS:,}")
-        for batch in parquet_bounds.batches(path):
-            decimals = "decimal" in str(batch.schema)
-            for cells in batch.to_pylist():
-                number += 1
-                yield FileRow(number, _without_decimals(cells) if decimals else cells)
-    except pa.ArrowException as error:
-        raise StudyError(f"{path}: not a readable Parquet file: {error}") from None
-
-
-def _without_decimals(cells: Mapping[str, Any]) -> dict[str, Any]:
-    # readers of cells know the numbers of JSON and CSV, not decimals
-    return {name: float(each) if isinstance(each, Decimal) else each for name, each in cells.items()}
+        rows = (row for batch in parquet_bounds.batches(path) for row in batch.to_pylist())
+        for number, cells in enumerate(rows, start=1):
+            # readers of cells know the numbers of JSON and CSV, not decimals
+            plain = (
+                (name, float(each) if isinstance(each, Decimal) else each) for name, each in cells.items()
+            )
+            yield FileRow(number, dict(plain))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StudyError(f"{path}: not a readable Parquet file: {error}; write it again") from None

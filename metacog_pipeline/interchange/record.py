@@ -11,16 +11,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.question import LETTERS
 from metacog_pipeline.interchange.question_rows import CONTEXT, solved
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
 from metacog_pipeline.llm.wire import values
 
+Row = Mapping[str, Any]
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 _PASSAGE = 40  # characters from which a field of an item is a passage, where the prompt shows it
 #: Names of fields that are what is asked, and of those that never are.
@@ -29,7 +31,13 @@ _KEYS = {"answer", "target", "gold", "solution", "explanation", "label", "id", "
 _OPTION = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$", re.MULTILINE)
 _LABEL = re.compile(r"\A\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"\A\W*(?:answer|a)[*\s]{0,9}[:：].*", re.IGNORECASE)
+#: Scores of one reply that are 0 or 1, in lm-eval, lighteval and HELM.
+METRICS = (
+    "extractive_match", "acc", "exact_match", "em", "contains", "loglikelihood_acc", "quasi_exact_match", "pem", "qem",
+    "final_number_exact_match", "math_equiv_chain_of_thought", "math_equiv", "chain_of_thought_correctness",
+)  # fmt: skip
 _VERDICTS = {"C": True, "I": False, "N": False, 1: True, 0: False}
+_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")
 OK = Completion(Status.OK)  # a reply that is not known yet, or never will be
 
 
@@ -41,10 +49,10 @@ class Sample:
     task: str
     model: str  # "" where the file does not say
     said: Completion = OK
-    question: Mapping[str, Any] | None = None  # its columns; None where the file does not hold it
+    question: Row | None = None  # its columns; None where the file does not hold it
     run: int = 1  # which repeat
     right: bool | None = None  # the log's verdict
-    settings: Mapping[str, Any] = field(default_factory=dict)  # how a table was read: its file, its scale
+    settings: Row = field(default_factory=dict)  # how a table was read: its file, its scale
     why: str | None = None  # it is not kept
     same: bool = False  # with ``why``: another row has the same answer, so nothing is lost
     unscored: str | None = None  # why it is kept and not scored
@@ -59,7 +67,7 @@ class Sample:
 
 def runs(first: Sample, replies: Any, lacks: str = "has no reply") -> Iterator[Sample]:
     """Yield a sample for each reply to one prompt, as runs; the log's verdict is of a single reply."""
-    texts = [each for each in (replies if isinstance(replies, list) else [replies]) if isinstance(each, str)]
+    texts = [each for each in listed(replies) if isinstance(each, str)]
     if not texts:
         yield replace(first, right=None, why=lacks)
     for run, text in enumerate(texts, start=(first.run - 1) * len(texts) + 1):
@@ -94,8 +102,7 @@ def question_cells(
     if stem and shown == [each.strip() for each in texts] and text.rstrip().endswith(shown[-1]):
         text = stem
     asked = {"question": text, **({"context": context} if context.strip() else {})}
-    every = answers if isinstance(answers, list) else [answers]
-    given = [solved(each) for each in every if each is not None and str(each).strip()]
+    given = [solved(each) for each in listed(answers) if each is not None and str(each).strip()]
     if 1 < len(texts) <= len(LETTERS) and len(given) == 1 and read:
         return {**asked, "options": texts, "answer": given[0], "kind": "choice"}
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
@@ -109,10 +116,9 @@ def keyed(
 ) -> dict[str, Any] | None:
     """Return the columns of a question: a choice where the key is one of its options, also of those that its text lists."""
     stem, known = (text, options) if options else with_options(text)
-    places = [place for each in keys if (place := place_of(each, known)) is not None]
-    if not places or len(places) < len(keys):
+    right = sorted({place_of(each, known) for each in keys})
+    if not right or right[0] < 0:
         return question_cells(text, None, [*keys], read=read, context=context)
-    right = sorted({*places})
     if len(right) == 1 < len(known) <= len(LETTERS):
         return question_cells(stem, known, lettered(LETTERS[right[0]], known), context=context)
     # all of several are forms of one answer; else the log has to know what is right
@@ -126,15 +132,15 @@ def lettered(letter: Any, options: Sequence[Any]) -> Any:
     return f"({letter})" if of_another else letter
 
 
-def place_of(key: Any, options: Sequence[str]) -> int | None:
-    """Return the place of a right answer among options, which is given by place, text or letter."""
+def place_of(key: Any, options: Sequence[str]) -> int:
+    """Return the place of a right answer among options, which is given by place, text or letter; -1 where it is none."""
     if isinstance(key, int):
-        return key if 0 <= key < len(options) else None
+        return key if key < len(options) else -1
     text, plain = str(key).strip(), [each.strip().casefold() for each in options]
     if plain.count(text.casefold()) == 1:
         return plain.index(text.casefold())
     letter = text.strip("(). ")
-    return LETTERS.index(letter) if len(letter) == 1 and letter in LETTERS[: len(options)] else None
+    return LETTERS[: len(options)].find(letter) if len(letter) == 1 else -1
 
 
 def with_options(prompt: str) -> tuple[str, list[str]]:
@@ -165,12 +171,19 @@ def last_asked(prompt: Any) -> str:
     if isinstance(prompt, str):
         return prompt
     turns = [each for each in objects(prompt) if each.get("role") in ("user", "system", "HUMAN")]
-    said = (each.get("content", each.get("prompt")) for each in reversed(turns))
-    return next((each for each in said if isinstance(each, str)), "")
+    said = (text_of(each.get("content", each.get("prompt"))) for each in reversed(turns))
+    return next(filter(None, said), "")
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message, of several parts those that are text."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(each["text"] for each in objects(content) if isinstance(each.get("text"), str))
 
 
 def asked_in(
-    prompt: str, fields: Mapping[str, Any], options: Sequence[str] = (), names: Sequence[str] = STEMS
+    prompt: str, fields: Row, options: Sequence[str] = (), names: Sequence[str] = STEMS
 ) -> tuple[str, str]:
     """Return question and passage as fields of an item have them, since the prompts around them differ by model."""
     texts = {str(name).casefold(): each.strip() for name, each in fields.items() if isinstance(each, str)}
@@ -186,17 +199,16 @@ def asked_in(
 # --- values of a log, which may have anything anywhere ----------------------------------------------------------------
 def parsed(data: bytes, where: object) -> Any:
     """Return JSON of any depth a log has; StudyError for what is none, or is nested too deeply."""
-    try:
-        return from_json(data, cache_strings="keys")
-    except ValueError as error:
-        why = one_line(str(error), 120)
-        raise StudyError(f"{where}: not readable as JSON ({why}); nothing was kept") from None
+    found = values.load(data)
+    if found is None:
+        raise StudyError(f"{where}: not readable as JSON; nothing was kept; copy the file again")
+    return found
 
 
 def at(value: Any, *path: str) -> Any:
     """Return what a path of names leads to; None where there is nothing."""
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        value = values.at(value, name)
     return value
 
 
@@ -206,13 +218,21 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list; an empty one where there is none."""
-    return value if isinstance(value, list) else []
+    """Return a list; the values of an object, one value as a list of it, and an empty one for none."""
+    if isinstance(value, dict | list):
+        return [*value.values()] if isinstance(value, dict) else value
+    return [] if value is None else [value]
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list."""
     return [each for each in listed(value) if isinstance(each, dict)]
+
+
+def task_of(path: Path) -> str:
+    """Return the task in the name of a file: without its ending, its date and the word that a program puts before."""
+    name = _DATE.sub("", path.name.removesuffix(".gz").rpartition(".")[0])
+    return name.removeprefix("samples_").removeprefix("details_")
 
 
 def usage(value: Any, *names: str) -> Usage:
@@ -221,7 +241,7 @@ def usage(value: Any, *names: str) -> Usage:
     return Usage(*(values.count_at(value, name) for name in names))
 
 
-def scored(scores: Mapping[str, Any], names: Iterable[str]) -> bool | None:
+def scored(scores: Row, names: Iterable[str] = METRICS) -> bool | None:
     """Return what the first of the scores with these names says that says right or wrong."""
     plain = (each for name in names if isinstance(each := scores.get(name), str | int | float))
     return next((_VERDICTS[each] for each in plain if each in _VERDICTS), None)

@@ -9,6 +9,7 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.reading import tokens
 from tests.logs.conftest import lines, samples
+from tests.tables import every
 
 
 def choice(number, likely, target=1, **more):
@@ -97,7 +98,7 @@ def test_answers_to_questions_nobody_asked_say_what_to_do(tmp_path, take):
 def test_a_line_that_is_cut_off_is_named(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-3, -1, -2]))
     path.write_text(path.read_text()[:-30])
-    with pytest.raises(StudyError, match="line 2: the line is not JSON; cut off"):
+    with pytest.raises(StudyError, match="line 2: the row is no JSON object; cut off"):
         take(path)
     assert not (tmp_path / "study.toml").exists()
 
@@ -137,6 +138,16 @@ def test_options_that_end_two_contexts_alike_are_those_of_the_item(tmp_path):
     (only,) = samples(lines(tmp_path / "samples_winogrande.jsonl", row))
     assert only.question is not None
     assert (only.question["options"], only.question["answer"]) == (["the cup", "the box"], "B")
+
+
+@every(("continued", "options"), [
+    ("(A) (B) (C)", "uvw"), ("u v w", "uvw"), ("w u v", "wuv"), ("u; v; w;", "uvw"),
+])  # fmt: skip
+def test_weighed_options_are_the_items_own_in_the_order_of_the_requests(tmp_path, continued, options):
+    asked = [["Which?", f" {each}"] for each in continued.split()]
+    row = choice(0, [-3, -1, -2], doc={"question": "Which?", "choices": ["u", "v", "w"]}, arguments=asked)
+    (only,) = samples(lines(tmp_path / "samples_gpqa.jsonl", row))
+    assert only.question == {"question": "Which?", "options": list(options), "answer": "B", "kind": "choice"}
 
 
 def test_the_stem_of_lm_eval_is_a_field_of_the_item_whatever_its_name(tmp_path):

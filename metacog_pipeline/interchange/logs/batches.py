@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from metacog_pipeline.interchange.record import Sample, at, mapping
+from metacog_pipeline.interchange.record import Row, Sample, at, mapping
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Status
 
@@ -14,7 +13,7 @@ _CALLED = (b'"tool_calls":[{', b'"tool_use"', b'"functionCall"')
 _OF_GEMINI = {"candidates", "promptFeedback", "usageMetadata", "modelVersion"}
 
 
-def provider_of(row: Mapping[str, Any]) -> str | None:
+def provider_of(row: Row) -> str | None:
     """Return whose results begin with this line, by the kinds of its parts; None for a row of anything else."""
     if "custom_id" in row and isinstance(row.get("result"), dict):
         return "anthropic"
@@ -25,7 +24,7 @@ def provider_of(row: Mapping[str, Any]) -> str | None:
     return "gemini" if of_gemini and "question" not in row else None
 
 
-def read(path: Path, rows: Iterator[Mapping[str, Any]], provider: str) -> Iterator[Sample]:
+def read(path: Path, rows: Iterator[Row], provider: str) -> Iterator[Sample]:
     """Yield the results of a provider's batch."""
     from metacog_pipeline.llm.batch.backends import BACKENDS  # batches as they are submitted, HTTP and all
     from metacog_pipeline.llm.wire import wire_for

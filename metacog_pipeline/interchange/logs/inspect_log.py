@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import record
-from metacog_pipeline.interchange.record import Sample, at, listed, mapping, objects
+from metacog_pipeline.interchange.record import Row, Sample, at, listed, mapping, objects
 from metacog_pipeline.llm.types import Completion, Status
 from metacog_pipeline.llm.wire import values
 
@@ -36,13 +36,11 @@ def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
             entries = {each.filename: each for each in archive.infolist()}
             names = sorted(name for name in entries if name.startswith("samples/") and name.endswith(".json"))
             if "header.json" not in entries:
-                why = "the run did not finish (no header.json)"
-                raise StudyError(f"{path}: {why}; nothing was kept; run it to its end")
+                raise StudyError(f"{path}: the run did not finish; nothing was kept; run it to its end")
             wanted = [entries[each] for each in ("header.json", *names)]
             sizes = [each.file_size for each in wanted]
             if max(sizes) > LARGEST or sum(sizes) > MOST:
-                large = wanted[sizes.index(max(sizes))].filename
-                raise StudyError(f"{path}: {large} unpacks to more than is read; nothing was kept")
+                raise StudyError(f"{path}: unpacks to more than is read; nothing was kept")
             found = (record.parsed(unpacked(path, file, each), f"{path}: {each.filename}") for each in wanted)
             yield from read(path, next(found), found, trust)
     except (zipfile.BadZipFile, OSError) as error:
@@ -86,7 +84,7 @@ def read(path: Path, header: Any, found: Iterable[Any], trust: Sequence[str] = (
         yield _sample(made, each, compares)
 
 
-def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
+def _sample(made: Sample, found: Row, compares: bool) -> Sample:
     """Return what one sample says; where a scorer compares short answers a reader can decide what is right."""
     output, error, limit = mapping(found.get("output")), found.get("error"), found.get("limit")
     choice = next(iter(objects(output.get("choices"))), {})
@@ -99,39 +97,27 @@ def _sample(made: Sample, found: Mapping[str, Any], compares: bool) -> Sample:
         made.why = "has no answer" + (f": stopped at its limit ({kind})" if limit else "")
     if made.why is not None:
         return made
-    target, options = found.get("target"), found.get("choices")
-    answers = target if isinstance(target, list) else [target]
-    if isinstance(options, list):  # a target is a letter then
-        answers = [record.lettered(each, options) for each in answers]
-    text, images = _text_of(found.get("input"))
+    options = found.get("choices")  # beside them a target is a letter
+    answers = [record.lettered(each, listed(options)) for each in listed(found.get("target"))]
+    asked, message = found.get("input"), mapping(choice.get("message"))
+    turns = [each.get("content") for each in objects(asked) if each.get("role") == "user"]
+    text = "\n".join(map(record.text_of, turns or [asked]))
     made.question = record.question_cells(text, options, answers, read=compares)
-    said, finish = output.get("completion"), str(choice.get("stop_reason") or "")
-    reported, message = str(output.get("model") or ""), mapping(choice.get("message"))
+    reported, finish = str(output.get("model") or ""), str(choice.get("stop_reason") or "")
     made.model = made.model or reported
     made.said = Completion(
-        _STATUS.get(finish, Status.OK), said if isinstance(said, str) else _text_of(message.get("content"))[0],
+        _STATUS.get(finish, Status.OK), record.text_of(output.get("completion") or message.get("content")),
         finish or None, reported or None, record.usage(output.get("usage")),
         logprobs=values.token_logprobs(listed(at(choice, "logprobs", "content"))),
     )  # fmt: skip
     tools = any(each.get("tool_calls") for each in (*objects(found.get("messages")), message))
-    made.unscored = "calls a tool" if tools else "shows a picture or another file" if images else None
+    files = any(part.get("type") != "text" for each in turns for part in objects(each))
+    made.unscored = "calls a tool" if tools else "shows a picture or another file" if files else None
     scores = mapping(found.get("scores"))
     # a scorer that compares before others, which may measure the reply's length
     ordered = sorted(scores, key=lambda name: not _compares(name))
     made.right = record.scored({name: at(scores, name, "value") for name in ordered}, ordered)
     return made
-
-
-def _text_of(content: Any) -> tuple[str, bool]:
-    """Return the text of a message, of parts, or of the user's messages, and whether there is more than text."""
-    if isinstance(content, str):
-        return content, False
-    parts = [each for each in objects(content) if each.get("role") in (None, "user")]
-    found = [
-        _text_of(each["content"]) if "content" in each else (str(each.get("text") or ""), each.get("type") != "text")
-        for each in parts
-    ]  # fmt: skip
-    return "\n".join(text for text, _ in found if text), any(more for _, more in found)
 
 
 def _compares(scorer: Any) -> bool:
