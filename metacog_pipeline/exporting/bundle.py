@@ -20,12 +20,11 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import files
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.exporting.facts import Facts, csv_of, each_text, named_paths, refuse_existing
-from metacog_pipeline.exporting.formats import card
+from metacog_pipeline.exporting.formats import Entries, tables
 from metacog_pipeline.interchange import parquet_bounds
 from metacog_pipeline.leaderboard import publishing
 from metacog_pipeline.leaderboard.read import one_connection
@@ -41,7 +40,6 @@ _NAMES = re.compile(
     r"metacog\.json|README\.md|study\.toml"
     r"|(?:files|tables|home/(?:items|people|audits|imported|transcripts))(?:/(?!\.\.?(?:/|$))[^/\\:\0]+)+"
 )
-Entries = Iterator[tuple[str, bytes]]  # name and content
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -56,84 +54,78 @@ def write(study: Study, target: Path) -> str:
         facts = Facts(study)
         for name, data in _entries(facts):
             digests[name] = files.sha256_hex(data)
-            archive.writestr(_entry(name), data)
-        about = {**facts.about, "bundle_format": FORMAT, "files": digests}
-        archive.writestr(_entry(ABOUT), files.canonical_json(about))
+            # all have the same time
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+        about = {"version": facts.version, "bundle_format": FORMAT, "files": digests}
+        archive.writestr(zipfile.ZipInfo(ABOUT), files.canonical_json(about), zipfile.ZIP_DEFLATED)
     return f"{len(digests)} files, {target.stat().st_size:,} bytes, SHA-256 {files.file_sha256(target)}"
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name)  # all have the same time
-    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-    return entry
-
-
 def _entries(facts: Facts) -> Entries:
-    for benchmark in facts.benchmarks:
-        yield from _of_benchmark(facts, benchmark)
-    yield from _of_study(facts)
-    tables = facts.tables()
-    yield "README.md", card(facts, tables, "tables/{}.csv").encode("utf-8")
-    for name, frame in tables.items():
-        yield f"tables/{name}.csv", csv_of(frame)
-
-
-def _of_benchmark(facts: Facts, benchmark: Bound) -> Entries:
-    """Yield items, human respondents, what labels say of the reader model, answers and judgements."""
-    home = facts.home
-    paths = [human_respondents.path_of(home, benchmark.name), reader_error.error_path(benchmark)]
-    if benchmark.name not in facts.closed:
-        # Results of the steps before the items leave too: some boards rest on them.
-        steps = sorted((home.items / benchmark.name).glob("*.parquet"))
-        paths += [item_files.items_path(home, benchmark.name), *steps]
-    for path in filter(Path.is_file, paths):
-        yield f"{HOME}/{home.key(path)}", path.read_bytes()
-    for partition in tasks.partitions(benchmark):
-        manifest = partition.manifest()
-        if manifest and manifest.get("fingerprint") != tasks.fingerprint(benchmark, partition):
-            # it is stale, and is so when it is rebuilt
-            manifest["fingerprint"] = None
-        yield from _of_partition(facts, benchmark, partition, manifest)
-        judged = judging.judged_as(partition)
-        yield from _of_partition(facts, benchmark, judged, judged.manifest())
-
-
-def _of_partition(facts: Facts, benchmark: Bound, partition: Partition, manifest: dict[str, Any]) -> Entries:
-    place, out = f"{HOME}/{partition.folder.key}", io.BytesIO()
-    if clean := each_text(manifest, facts.clean.text):
-        yield f"{place}/{folders.MANIFEST_NAME}", files.canonical_json(clean).encode()
-    if not partition.folder.copy.is_file():
-        return
-    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
-    # The body of a reply is packed: it cannot be searched for secrets.
-    leaving = facts.leaving(benchmark, frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
-    pq.write_table(leaving.to_arrow().cast(ARROW_SCHEMA), out, compression="zstd")
-    yield f"{place}/{folders.COPY_NAME}", out.getvalue()
-
-
-def _of_study(facts: Facts) -> Entries:
-    """Yield the study file and the files it names, without home, owners and deployment; folders are left out."""
-    home, clean, table = facts.home, facts.clean, files.read_toml(facts.study.path)
-    named = named_paths(table["benchmarks"], facts.study.beside)
-    # Files of two folders may have one name.
-    names = {
-        text: f"files/{files.file_sha256(path)[:8]}/{path.name}"
-        for text, path in named.items()
-        if path.is_file()
-    }
-    moved = dict.fromkeys(named, "[path]") | names
-    table.pop("deploy", None)
-    table["study"] = {key: each for key, each in table["study"].items() if key != "owners"} | {"home": HOME}
-    table["benchmarks"] = each_text(table["benchmarks"], lambda text: moved.get(text, text))
-    yield STUDY, new_file.toml_text(each_text(table, clean.text)).encode("utf-8")
-    sent = {name: named[text] for text, name in names.items()}
-    sent |= {f"{HOME}/{home.key(path)}": path for path in sorted(home.imported.glob("*.jsonl"))}
-    for name, path in sent.items():
+    study, named = _study_file(facts)
+    yield STUDY, study
+    for name, path in (named | _kept(facts)).items():
         data = path.read_bytes()
         # Parquet, or packed
         with contextlib.suppress(UnicodeDecodeError):
-            data = clean.text(data.decode("utf-8"), message=False).encode("utf-8")
+            data = facts.clean.text(data.decode("utf-8"), message=False).encode("utf-8")
         yield name, data
+    for benchmark in facts.benchmarks:
+        for partition, now in _partitions(benchmark):
+            yield from _answers(facts, partition, now)
+    yield from tables(facts, "tables/{}.csv", calls=False)
+
+
+def _study_file(facts: Facts) -> tuple[bytes, dict[str, Path]]:
+    """Return the study file without home, owners and deployment, and the files it names; folders are left out."""
+    table, sent = files.read_toml(facts.study.path), dict[str, Path]()
+    # A name of a model may look like a key.
+    known = {each.name: each.name for each in facts.study.askable}
+    for text, path in named_paths(table["benchmarks"], facts.study.beside).items():
+        known[text] = "[path]"
+        if path.is_file():
+            # Files of two folders may have one name.
+            known[text] = f"files/{files.file_sha256(path)[:8]}/{path.name}"
+            sent[known[text]] = path
+    table.pop("deploy", None)
+    table["study"].pop("owners", None)
+    table["study"]["home"] = HOME
+    clean = each_text(table, lambda text: known.get(text) or facts.clean.text(text))
+    return new_file.toml_text(clean).encode("utf-8"), sent
+
+
+def _kept(facts: Facts) -> dict[str, Path]:
+    """Return what boards rest on besides answers, by the names of entries; items where they may be copied."""
+    home, found = facts.home, sorted(facts.home.imported.glob("*.jsonl"))
+    for benchmark in facts.benchmarks:
+        found += [human_respondents.path_of(home, benchmark.name), reader_error.error_path(benchmark)]
+        if benchmark.name not in facts.closed:
+            found += [construction.result_path(benchmark, step.name) for step in benchmark.construction()]
+    return {f"{HOME}/{home.key(path)}": path for path in found if path.is_file()}
+
+
+def _partitions(benchmark: Bound) -> Iterator[tuple[Partition, dict[str, str]]]:
+    """Yield the partitions of answers and judgements, with the digests of a manifest whose partition is current."""
+    for each in tasks.partitions(benchmark):
+        asked = {"asked_as": request_digest(each.spec)}
+        yield each, {**asked, "fingerprint": tasks.fingerprint(benchmark, each)}
+        yield judging.judged_as(each), asked
+
+
+def _answers(facts: Facts, partition: Partition, now: dict[str, str]) -> Entries:
+    place, out = f"{HOME}/{partition.folder.key}", io.BytesIO()
+    if manifest := partition.manifest():
+        # What is stale stays so where it is rebuilt.
+        manifest |= {key: "" for key, digest in now.items() if manifest.get(key) != digest}
+        clean = each_text(manifest, facts.clean.text)
+        yield f"{place}/{folders.MANIFEST_NAME}", files.canonical_json(clean).encode()
+    if partition.folder.copy.is_file():
+        frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+        # The body of a reply is packed: it cannot be searched for secrets.
+        leaving = facts.leaving(frame.with_columns(raw_zstd=pl.lit(None, pl.String)))
+        leaving = leaving.with_columns(pl.col("request_json").fill_null("{}"))
+        pq.write_table(leaving.to_arrow().cast(ARROW_SCHEMA), out, compression="zstd")
+        yield f"{place}/{folders.COPY_NAME}", out.getvalue()
 
 
 # --- rebuilding -------------------------------------------------------------------------------------------------------
@@ -206,7 +198,7 @@ def _make_current(benchmark: Bound) -> None:
             digest = construction.input_digest(benchmark, step)
             frames.write_frame(frames.read_frame(path), path, digest)
     construction.build(benchmark)
-    for partition in tasks.partitions(benchmark):
-        if (manifest := partition.manifest()).get("fingerprint"):
-            manifest["fingerprint"] = tasks.fingerprint(benchmark, partition)
+    for partition, now in _partitions(benchmark):
+        if manifest := partition.manifest():
+            manifest |= {key: digest for key, digest in now.items() if manifest.get(key)}
             folders.write_manifest(partition.folder, manifest)

@@ -17,22 +17,34 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.benchmark.contract import Source
-from metacog_pipeline.benchmark.display import board_condition
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import Rows, to_csv
 from metacog_pipeline.leaderboard.read import query_table, read_table
-from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
 # They say when and on which disk a board was built, not what is on it: the same study is to give the same bytes.
 _OF_THE_BUILD = ("inputs", "snapshot")
-_TEXTS_OF_ITEMS = ("question", "key", "facts")
+_TEXTS_OF_ITEMS = ("question", "key", "facts", "request_json")
+# The body of a reply is packed: it cannot be searched for secrets.
+CALLS = """
+select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded
+order by benchmark, model, condition, item_id, run, started_at, step
+"""
+_SAMPLES = f"""
+with asked as (
+    select calls.*, question, key, concat_ws(' ', task, condition) as on_board
+    from ({CALLS}) as calls inner join items using (benchmark, item_id)
+),
+scored as (select benchmark, model, run, item_id, condition as on_board, correct, response, confidence from answers)
+from asked left join scored using (benchmark, model, run, item_id, on_board)
+order by benchmark, model, condition, item_id, run, started_at, step
+"""
 # what the calls of one sample have in common
-_PLACE = ("model", "condition", "item_id", "run")
+_PLACE = ("benchmark", "model", "condition", "item_id", "run")
 # an answer to an item under a condition: the columns of its last call, and more
 Sample = dict[str, Any]
 # Licences that allow copies to be passed on, as publishers write them.
@@ -59,86 +71,56 @@ class Facts:
         there = item_files.items_path
         self.benchmarks = [each for each in enabled(study) if there(self.home, each.name).exists()]
         self.closed = [each.name for each in self.benchmarks if not may_copy(each)]
-        [[shot, version]] = read_table(self.home, "select id, version from detail.snapshot").rows
-        #: What every export says of itself: program, study, snapshot, benchmarks with their sources.
-        self.about: dict[str, Any] = {
-            "version": version, "snapshot": shot, "study": study.study.name, "seed": study.study.seed,
-            "benchmarks": {each.name: self._about(each) for each in self.benchmarks},
-        }  # fmt: skip
+        [[self.snapshot, self.version]] = read_table(
+            self.home, "select id, version from detail.snapshot"
+        ).rows
 
-    def _about(self, benchmark: Bound) -> dict[str, Any]:
-        return {
-            "title": benchmark.title,
-            "paper": {name: getattr(benchmark.paper, name) for name in ("title", "authors", "year", "url")},
-            "versions": {stage.value: version for stage, version in benchmark.versions.items()},
-            "sources": [
-                {"name": each.name, "urls": each.urls, "licence": each.licence, "sha256": each.digest(self.home)}
-                for each in sources(benchmark)
-            ],
-            "items": "by id and hash" if benchmark.name in self.closed else "copied",
-        }  # fmt: skip
+    def frame(self, sql: str) -> pl.DataFrame:
+        """Return what a query of the leaderboard gives, as it may leave."""
+        return self.leaving(pl.DataFrame(pl.from_arrow(query_table(self.home, sql))))
+
+    def leaving(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a table without secrets, and without the texts of items that may not be passed on."""
+        if {"benchmark", "item_id"} <= set(frame.columns):
+            closed = pl.col("benchmark").str.strip_suffix(JUDGEMENTS).is_in(self.closed)
+            texts = pl.col([each for each in _TEXTS_OF_ITEMS if each in frame.columns])
+            frame = frame.with_columns(pl.when(~closed).then(texts))
+        return self.clean.frame(frame)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return every table of the leaderboard that has rows, in order of its rows; names in alphabetical order."""
         sql = "select table_name from duckdb_tables() where database_name = 'leaderboard' order by all"
         names = (str(name) for (name,) in read_table(self.home, sql).rows if name not in _OF_THE_BUILD)
-        return {name: frame for name in names if (frame := self.table(name)).height}
-
-    def table(self, name: str) -> pl.DataFrame:
-        """Return one table of the leaderboard; without the texts of items that may not be passed on."""
-        frame = pl.DataFrame(pl.from_arrow(query_table(self.home, f"from {name} order by all")))
-        if self.closed and {"benchmark", "item_id"} <= set(frame.columns):
-            texts = pl.col([each for each in _TEXTS_OF_ITEMS if each in frame.columns])
-            frame = frame.with_columns(pl.when(~pl.col("benchmark").is_in(self.closed)).then(texts))
-        return self.clean.frame(frame)
+        found = {name: self.frame(f"from {name} order by all") for name in names}
+        return {name: frame for name, frame in found.items() if frame.height}
 
     def scores(self, benchmark: str, model: str) -> list[dict[str, Any]]:
         """Return what the board says of a model, each value with its ``place``: a text no other of them has."""
-        board = self.table("leaderboard").filter(benchmark=benchmark, model=model)
-        measured = (pl.col("source") != "published") & pl.col("estimate").is_finite()
-        place = pl.format("{}/{}", "condition", "measure").alias("place")
-        return board.filter(measured).with_columns(place).to_dicts()
-
-    def transcripts(self, benchmark: Bound) -> pl.DataFrame:
-        """Return every call whose answer counts, all columns of a transcript."""
-        asked = [each for each in tasks.partitions(benchmark) if each.manifest()]
-        found = [scored_files.current_transcripts(benchmark, each) for each in asked]
-        order = (*_PLACE, "started_at", "step")
-        return self.leaving(benchmark, pl.concat(found)).sort(order) if found else pl.DataFrame()
-
-    def leaving(self, benchmark: Bound, transcripts: pl.DataFrame) -> pl.DataFrame:
-        """Return transcripts without secrets, and without prompts that hold closed items."""
-        if benchmark.name in self.closed:
-            transcripts = transcripts.with_columns(request_json=pl.lit("{}"))
-        return self.clean.frame(transcripts)
+        measured = "source <> 'published' and isfinite(estimate)"
+        sql = f"select *, condition || '/' || measure as place from leaderboard where {measured} order by all"
+        return self.frame(sql).filter(benchmark=benchmark, model=model).to_dicts()
 
     def samples(self, *names: str) -> Iterator[list[Sample]]:
         """Yield the samples of each benchmark that agree in ``names``: its model, or model and condition."""
-        keys = ("benchmark", "model", "run", "item_id", "condition")
-        items = self.table("items").rows_by_key(("benchmark", "item_id"), named=True, unique=True)
-        scored = self.table("answers").rows_by_key(keys, named=True, unique=True)
-        for benchmark in self.benchmarks:
-            calls, found = self.transcripts(benchmark).iter_rows(named=True), list[Sample]()
-            for (model, condition, item_id, run), own in groupby(calls, itemgetter(*_PLACE)):
-                item = items.get((benchmark.name, item_id), {})
-                on_board = board_condition(item.get("task"), condition)
-                read = scored.get((benchmark.name, model, run, item_id, on_board), {})
-                found.append(_sample([*own], item, read))
-            yield from ([*own] for _, own in groupby(found, itemgetter(*names)))
+        calls = self.frame(_SAMPLES).iter_rows(named=True)
+        found = (_sample(own) for _, own in groupby(calls, itemgetter(*_PLACE)))
+        return ([*own] for _, own in groupby(found, itemgetter("benchmark", *names)))
 
 
-def _sample(calls: list[dict[str, Any]], item: dict[str, Any], read: dict[str, Any]) -> Sample:
+def _sample(found: Iterator[dict[str, Any]]) -> Sample:
+    # A failed call was asked again: the last of each step counts.
+    calls = list({each["step"]: each for each in found}.values())
     last, asked, talk = calls[-1], list[dict[str, str]](), list[dict[str, str]]()
     for call in calls:
-        turns = json.loads(call["request_json"]).get("messages")
-        turns = turns or [["user", item.get("question") or call["item_id"]]]
+        turns = json.loads(call["request_json"] or "{}").get("messages")
+        turns = turns or [["user", call["question"] or call["item_id"]]]
         # A later call repeats the talk before it: only its last turn is new.
         talk += [{"role": role, "content": text} for role, text in (turns[-1:] if talk else turns)]
         asked = asked or [*talk]
         talk.append({"role": "assistant", "content": call["text"]})
     tokens = {name: sum(call[name] or 0 for call in calls) for name in ("input_tokens", "output_tokens")}
-    return last | {name: read.get(name) for name in ("correct", "response", "confidence")} | {
-        "asked": asked, "messages": talk, "single": len(calls) == 1, "key": str(item.get("key") or ""),
+    return last | {
+        "asked": asked, "messages": talk, "single": len(calls) == 1, "key": last["key"] or "",
         "name": f"{last['provider']}/{(last['model_id'] or last['model']).split('/')[-1]}",
         "tokens": {**tokens, "total_tokens": sum(tokens.values())},
         "error": (last["error_message"] or "failed") if last["status"] == "failed" else None,

@@ -1,23 +1,25 @@
-"""The formats of other programs, each in a new folder: ``csv`` and ``hf`` (Parquet) are tables with a dataset card,
-``eee`` is Every Eval Ever, ``inspect`` are logs of inspect_ai.
+"""The formats of other programs: ``csv`` and ``hf`` (Parquet) are tables with a dataset card, ``eee`` is Every Eval Ever,
+``inspect`` are logs of inspect_ai.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from metacog_pipeline.exporting.facts import Facts, Sample, csv_of, refuse_existing
+from metacog_pipeline.exporting.facts import CALLS, Facts, Sample, csv_of, refuse_existing, sources
 from metacog_pipeline.files import making_folder, sha256_hex
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.study import Study
 
+#: The files of an export: name and content.
+Entries = Iterator[tuple[str, bytes]]
 EEE_SCHEMA, SCORER = "0.3.0", "metacog"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"}
@@ -26,57 +28,59 @@ _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"
 def write(study: Study, target: Path, form: str) -> str:
     """Write the results of a study to a new folder in a format; return a line about them."""
     refuse_existing(target)
+    csv, parquet = (partial(tables, place=place) for place in ("{}.csv", "{}.parquet"))
+    entries: dict[str, Callable[[Facts], Entries]]
+    entries = {"csv": csv, "hf": parquet, "eee": _every_eval, "inspect": _logs}
+    sizes = list[int]()
     with one_connection(study.home), making_folder(target) as folder:
-        facts = Facts(study)
-        if form == "eee":
-            return _write_every_eval(facts, folder)
-        return _write_logs(facts, folder) if form == "inspect" else _write_tables(facts, folder, form)
+        for name, data in entries[form](Facts(study)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            sizes.append((folder / name).write_bytes(data))
+    return f"{len(sizes):,} files, {sum(sizes):,} bytes"
 
 
 # --- tables with a dataset card ---------------------------------------------------------------------------------------
-def _write_tables(facts: Facts, folder: Path, form: str) -> str:
-    """Write every table of the board, of each benchmark the calls, and the card."""
-    calls = {f"transcripts-{each.name}": facts.transcripts(each) for each in facts.benchmarks}
-    frames = facts.tables() | {name: frame for name, frame in calls.items() if frame.height}
+def tables(facts: Facts, place: str, *, calls: bool = True) -> Entries:
+    """Yield every table of the board, the calls, and the card; ``place`` is as in "tables/{}.csv"."""
+    frames = facts.tables() | ({"transcripts": facts.frame(CALLS)} if calls else {})
     for name, frame in frames.items():
-        if form == "csv":
-            (folder / f"{name}.csv").write_bytes(csv_of(frame))
-        else:
-            frame.write_parquet(folder / f"{name}.parquet")
-    text = card(facts, frames, "{}.csv" if form == "csv" else "{}.parquet")
-    (folder / "README.md").write_text(text, encoding="utf-8")
-    return f"{len(frames)} tables, {sum(frame.height for frame in frames.values()):,} rows"
+        out = io.BytesIO()
+        _ = frame.write_parquet(out) if place.endswith(".parquet") else out.write(csv_of(frame))
+        yield place.format(name), out.getvalue()
+    yield "README.md", _card(facts, frames, place).encode("utf-8")
 
 
-def card(facts: Facts, frames: Mapping[str, pl.DataFrame], place: str) -> str:
+def _card(facts: Facts, frames: Iterable[str], place: str) -> str:
     """Return the dataset card: its head for Hugging Face, papers and licences."""
-    about = facts.about
-    text = ["---", f"pretty_name: {json.dumps(about['study'])}", "license: other", "configs:"]
+    study = facts.study.study
+    text = ["---", f"pretty_name: {json.dumps(study.name)}", "license: other", "configs:"]
     # Hugging Face shows the first configuration.
     for name in sorted(frames, key=lambda each: (each != "leaderboard", each)):
         path = json.dumps(place.format(name))
         text += [f"- config_name: {json.dumps(name)}", f"  data_files: [{{split: test, path: {path}}}]"]
     text += [
-        "---", "", f"# {about['study']}", "",
-        f"What language models know about what they know, measured with metacog_pipeline {about['version']} "
-        f"(snapshot {about['snapshot']}, seed {about['seed']}). The archive of `metacog export --format bundle` holds "
+        "---", "", f"# {study.name}", "",
+        f"What language models know about what they know, measured with metacog_pipeline {facts.version} "
+        f"(snapshot {facts.snapshot}, seed {study.seed}). The archive of `metacog export --format bundle` holds "
         "every answer; `metacog doctor --bundle` rebuilds every table from it. Keys, credentials and paths of the machine "
         "were taken out. `metacog sql` describes each table.", "", "## Benchmarks and licences",
     ]  # fmt: skip
-    for name, each in about["benchmarks"].items():
-        paper = "{authors} ({year}). {title}. {url}".format(**each["paper"])
-        text += ["", f"`{name}`: {each['title']}. {paper} Items: {each['items']}."]
-        text += [f"- {row['name']}: {row['licence']}. {' '.join(row['urls'])}" for row in each["sources"]]
+    for each in facts.benchmarks:
+        paper, items = each.paper, "by id and hash" if each.name in facts.closed else "copied"
+        cited = f"{paper.authors} ({paper.year}). {paper.title}. {paper.url}"
+        text += ["", f"`{each.name}`: {each.title}. {cited} Items: {items}."]
+        for one in sources(each):
+            digest = one.digest(facts.home)
+            text.append(f"- {one.name}: {one.licence}. {' '.join(one.urls)} (SHA-256 {digest})")
     return "\n".join([*text, ""])
 
 
 # --- Every Eval Ever --------------------------------------------------------------------------------------------------
-def _write_every_eval(facts: Facts, folder: Path) -> str:
-    """Write for each benchmark and model a file of scores, and one of single results."""
-    groups = [*facts.samples("model")]
-    for own in groups:
+def _every_eval(facts: Facts) -> Entries:
+    """Yield for each benchmark and model a file of scores, and one of single results."""
+    for own in facts.samples("model"):
         benchmark, model, name = own[0]["benchmark"], own[0]["model"], own[0]["name"]
-        seen = sha256_hex(f"{facts.about['snapshot']} {benchmark} {model}")
+        seen = sha256_hex(f"{facts.snapshot} {benchmark} {model}")
         path = f"data/{benchmark}/{name.split('/')[0]}/{model}/{uuid.UUID(seen[:32], version=4)}"
         last = f"{max(each['started_at'] for each in own).timestamp():.0f}"
         evaluation = f"{benchmark}/{name}/{last}"
@@ -87,15 +91,13 @@ def _write_every_eval(facts: Facts, folder: Path) -> str:
                 "source_name": "metacog_pipeline", "source_type": "evaluation_run",
                 "source_organization_name": "unknown", "evaluator_relationship": "other",
             },
-            "eval_library": {"name": "metacog_pipeline", "version": facts.about["version"]},
+            "eval_library": {"name": "metacog_pipeline", "version": facts.version},
             "model_info": {"name": model, "id": name, "additional_details": _UNKNOWN},
             "evaluation_results": [_eee_score(row) for row in facts.scores(benchmark, model)],
             "detailed_evaluation_results": {"format": "jsonl", "file_path": f"{path}_samples.jsonl"},
         }  # fmt: skip
-        (folder / path).parent.mkdir(parents=True)
-        _write_lines(folder / f"{path}.json", [summary])
-        _write_lines(folder / f"{path}_samples.jsonl", [_eee_result(each, evaluation) for each in own])
-    return f"{len(groups)} files of scores, {sum(map(len, groups)):,} single results"
+        yield f"{path}.json", _lines([summary])
+        yield f"{path}_samples.jsonl", _lines(_eee_result(each, evaluation) for each in own)
 
 
 def _eee_score(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,18 +127,17 @@ def _eee_result(each: Sample, evaluation: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _write_lines(path: Path, rows: Iterable[Any]) -> None:
-    path.write_text("".join(json.dumps(each, sort_keys=True) + "\n" for each in rows), encoding="utf-8")
+def _lines(rows: Iterable[Any]) -> bytes:
+    return "".join(json.dumps(each, sort_keys=True) + "\n" for each in rows).encode("utf-8")
 
 
 # --- logs of inspect_ai -----------------------------------------------------------------------------------------------
-def _write_logs(facts: Facts, folder: Path) -> str:
-    """Write a log for each benchmark, condition and model, as inspect_ai writes them; its viewer opens the folder."""
-    groups = [*facts.samples("model", "condition")]
-    for own in groups:
+def _logs(facts: Facts) -> Entries:
+    """Yield a log for each benchmark, condition and model, as inspect_ai writes them; its viewer opens the folder."""
+    for own in facts.samples("model", "condition"):
         benchmark, model, condition = (own[0][name] for name in ("benchmark", "model", "condition"))
         task, started = f"{benchmark}_{condition}", min(each["started_at"] for each in own)
-        own_id = sha256_hex(f"{facts.about['snapshot']} {task} {model}")[:22]
+        own_id = sha256_hex(f"{facts.snapshot} {task} {model}")[:22]
         board = facts.scores(benchmark, model)
         scores = {row["place"]: row["estimate"] for row in board if condition in row["condition"].split(" ")}
         metrics = {name: {"name": name, "value": value} for name, value in scores.items()}
@@ -155,8 +156,7 @@ def _write_logs(facts: Facts, folder: Path) -> str:
         }  # fmt: skip
         name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{task}-{model}")
         # inspect_ai lists files whose name begins with a time.
-        _write_lines(folder / f"{started:%Y-%m-%dT%H-%M-%S}_{name}_{own_id}.json", [log])
-    return f"{len(groups)} logs, {sum(map(len, groups)):,} samples"
+        yield f"{started:%Y-%m-%dT%H-%M-%S}_{name}_{own_id}.json", _lines([log])
 
 
 def _log_sample(each: Sample) -> dict[str, Any]:

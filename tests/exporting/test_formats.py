@@ -103,7 +103,7 @@ def test_items_that_may_not_be_passed_on_leave_by_id_and_hash(metacog, made, tmp
     monkeypatch.setattr("metacog_pipeline.exporting.facts.may_copy", lambda benchmark: False)
     metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
     calls, items = (
-        pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("transcripts-questions", "items")
+        pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("transcripts", "items")
     )
-    assert set(calls["request_json"]) == {"{}"} and set(calls["item_hash"]) == set(items["item_hash"])
+    assert set(calls["request_json"]) == {None} and set(calls["item_hash"]) == set(items["item_hash"])
     assert items.select("question", "key", "facts").null_count().row(0) == (6, 6, 6)
