@@ -1,7 +1,7 @@
 """One archive that a paper can cite, and the boards rebuilt from it without asking a model.
 
 It is a zip whose bytes follow from the study alone: study file, items, every answer, and every table as CSV. Unpacked it is
-a study with its home. ``metacog.json`` names versions, sources, and the SHA-256 of every other entry.
+a study with its home. ``metacog.json`` names the version and the SHA-256 of every other entry.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def _answers(facts: Facts, partition: Partition, now: dict[str, str]) -> Entries
     if manifest := partition.manifest():
         # What is stale stays so where it is rebuilt.
         manifest |= {key: "" for key, digest in now.items() if manifest.get(key) != digest}
-        clean = each_text(manifest, facts.clean.text)
-        yield f"{place}/{folders.MANIFEST_NAME}", files.canonical_json(clean).encode()
+        clean = files.canonical_json(each_text(manifest, facts.clean.text))
+        yield f"{place}/{folders.MANIFEST_NAME}", clean.encode("utf-8")
     if partition.folder.copy.is_file():
         frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
         # The body of a reply is packed: it cannot be searched for secrets.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -30,18 +31,13 @@ from metacog_pipeline.transcripts.folder import JUDGEMENTS
 _OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts", "request_json")
 # The body of a reply is packed: it cannot be searched for secrets.
-CALLS = """
-select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded
-order by benchmark, model, condition, item_id, run, started_at, step
-"""
+CALLS = "select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded"
 _SAMPLES = f"""
-with asked as (
-    select calls.*, question, key, concat_ws(' ', task, condition) as on_board
-    from ({CALLS}) as calls inner join items using (benchmark, item_id)
-),
-scored as (select benchmark, model, run, item_id, condition as on_board, correct, response, confidence from answers)
-from asked left join scored using (benchmark, model, run, item_id, on_board)
-order by benchmark, model, condition, item_id, run, started_at, step
+select calls.*, question, key, correct, response, confidence
+from ({CALLS}) as calls
+inner join items using (benchmark, item_id)
+left join answers as own on own.condition = concat_ws(' ', task, calls.condition)
+    and (own.benchmark, own.model, own.run, own.item_id) = (calls.benchmark, calls.model, calls.run, calls.item_id)
 """
 # what the calls of one sample have in common
 _PLACE = ("benchmark", "model", "condition", "item_id", "run")
@@ -54,11 +50,9 @@ _OPEN = re.compile(
 _SECRET_NAME = re.compile(r"(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DSN")
 # characters of a secret: shorter values are words, which stand in every text
 _SHORTEST = 8
-_ADDRESS = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@")
-_KEY = re.compile(
-    r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
-)
-_FOLDER = re.compile(r"(?:/(?:home|Users|root)|[A-Za-z]:\\Users)[/\\][^\s\"',;:)]*")
+_ADDRESS = r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@"
+_KEY = r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
+_FOLDER = r"(?:/(?:home|Users|root)|[A-Za-z]:\\+Users)[/\\][^\s\"',;:)]*"
 # Texts of our own or of a provider, where a key can only be a key; in replies and prompts it may be an example.
 _MESSAGES = {"error_message", "error_code", "model_id", "model_reported", "message", "reason", "finish_detail"}  # fmt: skip
 
@@ -76,8 +70,8 @@ class Facts:
         ).rows
 
     def frame(self, sql: str) -> pl.DataFrame:
-        """Return what a query of the leaderboard gives, as it may leave."""
-        return self.leaving(pl.DataFrame(pl.from_arrow(query_table(self.home, sql))))
+        """Return what a query of the leaderboard gives, as it may leave, in order of its rows."""
+        return self.leaving(pl.DataFrame(pl.from_arrow(query_table(self.home, f"from ({sql}) order by all"))))
 
     def leaving(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a table without secrets, and without the texts of items that may not be passed on."""
@@ -88,23 +82,23 @@ class Facts:
         return self.clean.frame(frame)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return every table of the leaderboard that has rows, in order of its rows; names in alphabetical order."""
+        """Return every table of the leaderboard that has rows; names in alphabetical order."""
         sql = "select table_name from duckdb_tables() where database_name = 'leaderboard' order by all"
         names = (str(name) for (name,) in read_table(self.home, sql).rows if name not in _OF_THE_BUILD)
-        found = {name: self.frame(f"from {name} order by all") for name in names}
+        found = {name: self.frame(f"from {name}") for name in names}
         return {name: frame for name, frame in found.items() if frame.height}
 
     def scores(self, benchmark: str, model: str) -> list[dict[str, Any]]:
         """Return what the board says of a model, each value with its ``place``: a text no other of them has."""
         measured = "source <> 'published' and isfinite(estimate)"
-        sql = f"select *, condition || '/' || measure as place from leaderboard where {measured} order by all"
+        sql = f"select *, condition || '/' || measure as place from leaderboard where {measured}"
         return self.frame(sql).filter(benchmark=benchmark, model=model).to_dicts()
 
-    def samples(self, *names: str) -> Iterator[list[Sample]]:
-        """Yield the samples of each benchmark that agree in ``names``: its model, or model and condition."""
-        calls = self.frame(_SAMPLES).iter_rows(named=True)
+    def samples(self, *names: str) -> Iterator[tuple[Any, list[Sample]]]:
+        """Yield each benchmark, model and whatever ``names`` names, and its samples."""
+        calls = self.frame(_SAMPLES).sort(*_PLACE, "started_at", "step").iter_rows(named=True)
         found = (_sample(own) for _, own in groupby(calls, itemgetter(*_PLACE)))
-        return ([*own] for _, own in groupby(found, itemgetter("benchmark", *names)))
+        return ((key, [*own]) for key, own in groupby(found, itemgetter("benchmark", *names)))
 
 
 def _sample(found: Iterator[dict[str, Any]]) -> Sample:
@@ -149,24 +143,23 @@ class Cleaner:
         places = map(str, (study.home, study.path.parent, Path.home(), Path.cwd()))
         known = {each: "[removed]" for each in values if len(each) >= _SHORTEST}
         known |= {each: "[path]" for each in places if each.count("/") > 1}
+        # as JSON holds them
+        known |= {json.dumps(each)[1:-1]: instead for each, instead in known.items()}
         # The longest first: a folder in another is within the longer path.
-        self._known = sorted(known.items(), key=lambda pair: -len(pair[0]))
+        self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
 
     def text(self, text: str, *, message: bool = True) -> str:
         """Return a text without what must not leave; a ``message`` is no prompt and no reply."""
-        for found, instead in self._known:
-            text = text.replace(found, instead)
-        text = _ADDRESS.sub(r"\1", text)
-        return _FOLDER.sub("[path]", _KEY.sub("[removed]", text)) if message else text
+        return str(self.frame(pl.DataFrame({"message" if message else "text": [text]})).item())
 
     def frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a table without what must not leave."""
-        for name in (name for name, kind in frame.schema.items() if kind == pl.String):
-            # Most texts of a column are repeated: each is searched once.
-            texts = frame[name].drop_nulls().unique()
-            clean = {each: self.text(each, message=name in _MESSAGES) for each in texts}
-            frame = frame.with_columns(pl.col(name).replace(clean))
-        return frame
+        texts, messages = cs.string(), cs.string() & cs.by_name(*_MESSAGES, require_all=False)
+        known = texts.str.replace_many(self._known, leftmost=True).str.replace_all(_ADDRESS, "$1")
+        # An id of a model may look like a key.
+        keys = (messages - cs.starts_with("model_")).str.replace_all(_KEY, "[removed]")
+        frame = frame.with_columns(known).with_columns(keys)
+        return frame.with_columns(messages.str.replace_all(_FOLDER, "[path]"))
 
 
 def each_text(value: Any, change: Callable[[str], Any]) -> Any:
@@ -198,8 +191,8 @@ def named_paths(value: Any, beside: Callable[[Path], Path]) -> dict[str, Path]:
     texts, found = list[str](), dict[str, Path]()
     each_text(value, texts.append)
     for text in (text for text in texts if {"/", "."} & set(text)):
-        # a text may be too long for a name, or hold a NUL
-        with contextlib.suppress(OSError, ValueError):
+        # a text may be too long for a name, hold a NUL, or begin with the ~ of nobody
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
             if (path := beside(Path(text))).exists():
                 found[text] = path
     return found

@@ -8,8 +8,7 @@ import io
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,15 @@ _STOPPED = {"ok": "stop", "refused": "content_filter", "truncated": "max_tokens"
 def write(study: Study, target: Path, form: str) -> str:
     """Write the results of a study to a new folder in a format; return a line about them."""
     refuse_existing(target)
-    csv, parquet = (partial(tables, place=place) for place in ("{}.csv", "{}.parquet"))
-    entries: dict[str, Callable[[Facts], Entries]]
-    entries = {"csv": csv, "hf": parquet, "eee": _every_eval, "inspect": _logs}
     sizes = list[int]()
     with one_connection(study.home), making_folder(target) as folder:
-        for name, data in entries[form](Facts(study)):
+        facts = Facts(study)
+        # None of them is made before it is asked for its first file.
+        entries = {
+            "csv": tables(facts, "{}.csv"), "hf": tables(facts, "{}.parquet"),
+            "eee": _every_eval(facts), "inspect": _logs(facts),
+        }  # fmt: skip
+        for name, data in entries[form]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             sizes.append((folder / name).write_bytes(data))
     return f"{len(sizes):,} files, {sum(sizes):,} bytes"
@@ -78,9 +80,8 @@ def _card(facts: Facts, frames: Iterable[str], place: str) -> str:
 # --- Every Eval Ever --------------------------------------------------------------------------------------------------
 def _every_eval(facts: Facts) -> Entries:
     """Yield for each benchmark and model a file of scores, and one of single results."""
-    for own in facts.samples("model"):
-        benchmark, model, name = own[0]["benchmark"], own[0]["model"], own[0]["name"]
-        seen = sha256_hex(f"{facts.snapshot} {benchmark} {model}")
+    for (benchmark, model), own in facts.samples("model"):
+        name, seen = own[0]["name"], sha256_hex(f"{facts.snapshot} {benchmark} {model}")
         path = f"data/{benchmark}/{name.split('/')[0]}/{model}/{uuid.UUID(seen[:32], version=4)}"
         last = f"{max(each['started_at'] for each in own).timestamp():.0f}"
         evaluation = f"{benchmark}/{name}/{last}"
@@ -134,8 +135,7 @@ def _lines(rows: Iterable[Any]) -> bytes:
 # --- logs of inspect_ai -----------------------------------------------------------------------------------------------
 def _logs(facts: Facts) -> Entries:
     """Yield a log for each benchmark, condition and model, as inspect_ai writes them; its viewer opens the folder."""
-    for own in facts.samples("model", "condition"):
-        benchmark, model, condition = (own[0][name] for name in ("benchmark", "model", "condition"))
+    for (benchmark, model, condition), own in facts.samples("model", "condition"):
         task, started = f"{benchmark}_{condition}", min(each["started_at"] for each in own)
         own_id = sha256_hex(f"{facts.snapshot} {task} {model}")[:22]
         board = facts.scores(benchmark, model)

@@ -23,6 +23,7 @@ from tests.asking_in_process import ask
 from tests.studies import write_study
 
 #: Stand where they must not leave from: the environment, the study file, the name of its folder, a reply.
+# A model and a file have names that look like keys: these stay.
 CANARIES = ("sk-canary-1234567890abcdef", "canary-token-from-the-environment", "canary-user", "canary-pass")
 QUESTIONS = [
     {"id": f"q{n}", "question": f"What is {n} plus {n}?", "options": [str(2 * n + k) for k in (0, 1, 3)], "answer": "A"}
@@ -58,9 +59,13 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("canary-user") / "home-of-canary-user"
     (folder / "own").mkdir(parents=True)
     lines = "".join(json.dumps(each) + "\n" for each in QUESTIONS)
-    (folder / "own" / "mine.jsonl").write_text(lines, encoding="utf-8")
-    own = {"items": ["own/mine.jsonl"], "conditions": ["verbal_percent", "p_true"], "allow_incomplete": True}
-    models = respondent("careful", 1, api_key_env="LEAVES_API_KEY"), respondent("hasty", 2, 0.5)
+    (folder / "own" / "hf_my_questions.jsonl").write_text(lines, encoding="utf-8")
+    own = {
+        "items": ["own/hf_my_questions.jsonl"],
+        "conditions": ["verbal_percent", "p_true"],
+        "allow_incomplete": True,
+    }
+    models = respondent("careful", 1, api_key_env="LEAVES_API_KEY"), respondent("hf-hasty-model", 2, 0.5)
     asked = {"questions": own}
     return publish(write_study(folder, *models, benchmarks=asked, seed=3, owners=["canary-user@example.org"]))
 

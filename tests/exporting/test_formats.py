@@ -84,7 +84,7 @@ def test_inspect_opens_its_logs(exported):
     assert sorted(printed_by("inspect_ai", LOGS, exported("inspect")).split("\n"))[1:] == [
         f"{task} simulated/{model} 6"
         for task in ("questions_p_true", "questions_verbal_percent")
-        for model in ("careful", "hasty")
+        for model in ("careful", "hf-hasty-model")
     ]
 
 
