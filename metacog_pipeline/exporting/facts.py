@@ -95,7 +95,7 @@ class Facts:
         return self.frame(sql).filter(benchmark=benchmark, model=model).to_dicts()
 
     def samples(self, *names: str) -> Iterator[tuple[Any, list[Sample]]]:
-        """Yield each benchmark, model and whatever ``names`` names, and its samples."""
+        """Yield each benchmark and its values of ``names``, as its model, with the samples that have them."""
         calls = self.frame(_SAMPLES).sort(*_PLACE, "started_at", "step").iter_rows(named=True)
         found = (_sample(own) for _, own in groupby(calls, itemgetter(*_PLACE)))
         return ((key, [*own]) for key, own in groupby(found, itemgetter("benchmark", *names)))
@@ -150,7 +150,9 @@ class Cleaner:
 
     def text(self, text: str, *, message: bool = True) -> str:
         """Return a text without what must not leave; a ``message`` is no prompt and no reply."""
-        return str(self.frame(pl.DataFrame({"message" if message else "text": [text]})).item())
+        # Half a pair of surrogates is in no table.
+        whole = text.encode("utf-8", "replace").decode("utf-8")
+        return str(self.frame(pl.DataFrame({"message" if message else "text": [whole]})).item())
 
     def frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return a table without what must not leave."""
