@@ -44,11 +44,12 @@ def of_table(
 
 def of_log(path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions) -> None:
     """Give each sample of a log its item and its reply."""
-    answers = Answers(path, rules, options, None)
+    answers, known = Answers(path, rules, options, None), {item.item_id for item in rules.items}
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
-        asked = (each.question or {}).get("question")
+        # a log may have the whole prompt in place of the question
+        asked = None if each.name in known else (each.question or {}).get("question")
         said = {"item_id": each.name, "question": asked, "run": each.run, RESPONSE: each.said.text}
         try:
             if each.why is None:

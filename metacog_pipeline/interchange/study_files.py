@@ -48,9 +48,8 @@ def extend(
         name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
         text["study"] = {"name": name, "runs": runs}
     there = () if study is None else study.models
-    asks = any(
-        each.provider != "replay" for each in there
-    )  # what is asked is paid for: its file is not changed
+    # more runs or conditions of models that are asked cost money: they are not added to the file
+    asks = any(each.provider != "replay" for each in there)
     if study is not None and study.study.runs < runs:
         if asks:
             raise StudyError(

@@ -90,7 +90,7 @@ class _Table:
             raise StudyError(f"{self._path} row {row}: {error}; nothing was kept") from None
         place = whole(only(value)) if options and not isinstance(value, Mapping) else None
         if place is None or {parts_of.flat(str(value)), str(place)} & {*map(parts_of.flat, options)}:
-            return value if place is None else place  # 5.0 of the option 5
+            return value if place is None or field == "key" else place  # 5.0 of the option 5
         raise StudyError(
             f"{self._path} row {row}: {field} {shown(value)} is no option, but a number: does the first have 0 or 1? "
             "nothing was kept; say which letter each number is, as in --map-values 1=A,2=B,3=C,4=D"

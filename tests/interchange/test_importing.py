@@ -22,6 +22,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.cells import parse_scale
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules
 from metacog_pipeline.interchange.importing import import_items, read_items
+from metacog_pipeline.interchange.logs.reading import samples_of
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
@@ -237,6 +238,21 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     found, _ = read_items(file, rules, (), Plain.condition, how)
     assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
+
+
+def test_a_log_about_items_names_them_by_id_also_where_it_has_the_whole_prompt(benchmark, tmp_path):
+    into = benchmark("signaldetection")
+    rows = [
+        {"evaluation_id": "e", "evaluation_name": "t", "model_id": "theirs", "sample_id": each.item_id,
+         "input": {"raw": f"Decide.\n\n{each.text}\n\nAnswer in JSON."}, "evaluation": {"is_correct": True},
+         "output": {"raw": [json.dumps({"decision": str(each.stimulus), "confidence": 3})]}}
+        for each in into.items
+    ]  # fmt: skip
+    file = tmp_path / "log.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    found = import_items(into, file, logged=samples_of(file))
+    assert (len(found.records), found.rejected) == (60, ())
+    assert found.summary[-1] == "accuracy by the file's own verdicts 1.000 of 60, by key 1.000 of 60"
 
 
 def test_models_and_runs_of_a_table_are_those_of_its_columns(benchmark, tmp_path):

@@ -234,3 +234,10 @@ def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
 def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
     only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
     assert (None if only.why else judged(only)[1]) is right
+
+
+def test_a_number_that_is_the_text_of_an_option_is_that_option(tmp_path):
+    row = {"question": "Which?", "options": ["2", "5", "0"], "key": "2", "pred": "5.0"}
+    item, right = judged(one(tmp_path, row))
+    assert (item.answer, right) == ("A", False)
+    assert judged(one(tmp_path, {**row, "key": "5"}))[1] is True
