@@ -10,8 +10,12 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
+from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records
 
 NO_LOGS = ("expected.json", "s.toml", "q.jsonl", "fit.csv", "per_instance_stats.json")
 WAYS = {"ok": ("ok",), "refused": ("refused",), "cut": ("too_long",), "not_kept": ("not_run",)}
@@ -34,15 +38,22 @@ def imported(
 ) -> tuple[pl.DataFrame, list[str], list[int]]:
     """Import files one by one into a new study; return its responses that there are, what was shown, the exit codes."""
     monkeypatch.chdir(folder)
+    # the responses are looked at: the board that follows an import is not
+    monkeypatch.setattr("metacog_pipeline.leaderboard.publishing.publish", lambda study: None)
+    monkeypatch.setattr("metacog_pipeline.cli.boards.print_board", lambda *rest: None)
     shown, codes = [], []
     for file in files:
         done = CliRunner().invoke(cli, ["import", str(file), "--study", "s.toml"])
         shown += done.output.splitlines()
         codes.append(done.exit_code)
-    home = load_study(folder / "s.toml").home
-    found = sorted((home.path / "scored" / "questions").rglob("*.parquet"))
-    frames = [pl.read_parquet(each, glob=False, hive_partitioning=False) for each in found]
-    return pl.concat(frames, how="diagonal_relaxed"), shown, codes
+    into = bound(load_study(folder / "s.toml"), "questions")
+    construction.build(into)
+    found = []
+    for each in (one for one in tasks.partitions(into) if any(kept_records(one.folder))):
+        with PartitionStore(each.folder) as store:
+            store.compact()
+        found.append(scored_files.derived(into, scored_files.read(into, each), None))
+    return pl.concat(found, how="diagonal_relaxed"), shown, codes
 
 
 @pytest.fixture
