@@ -62,9 +62,7 @@ class AnswerFile:
             if self._kind in (".csv", ".tsv", ".parquet"):
                 break  # every row has the columns of the first
         if not there:
-            raise StudyError(
-                f"{path}: it has no row; give one, in JSON an object with names in double quotes"
-            )
+            raise StudyError(f"{path}: there is no row in it; give one, in JSON with names in double quotes")
         self.columns = list(there)  # in order of first appearance
 
     def __iter__(self) -> Iterator[FileRow]:

@@ -28,7 +28,9 @@ _PASSAGE = 40  # characters from which a field of an item is a passage, where th
 #: Names of fields that are what is asked, and of those that never are.
 STEMS = ("question", "query", "input", "problem", "prompt", "goal", "sent1", "ctx", "instruction", "stem")
 _KEYS = {"answer", "target", "gold", "solution", "explanation", "label", "id", "answerkey"}
-_OPTION = re.compile(r"^[ \t]*[(\[]?([A-J])[)\].:．、][ \t]*(\S.*)$", re.MULTILINE)
+_LINE = r"^[ \t]*[(\[]?{}[)\].:．、][ \t]*(\S.*)$"
+_OPTION = re.compile(_LINE.format("[A-J]"), re.MULTILINE)
+_LIST = re.compile(_LINE.format("A") + rf"(?:\n{_LINE.format('[B-J]')})+", re.MULTILINE)
 _LABEL = re.compile(r"\A\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 _ANSWER_LINE = re.compile(r"\A\W*(?:answer|a)[*\s]{0,9}[:：].*", re.IGNORECASE)
 #: Scores of one reply that are 0 or 1, in lm-eval, lighteval and HELM.
@@ -149,18 +151,12 @@ def with_options(prompt: str) -> tuple[str, list[str]]:
     >>> with_options("Is it?\\nA. yes\\nB. no\\nAnswer: A\\n\\nQuestion: Which?\\nA. red\\nB. blue\\nAnswer:")
     ('Which?', ['red', 'blue'])
     """
-    lists: list[list[re.Match[str]]] = []
-    for each in _OPTION.finditer(prompt):
-        if each[1] == "A":
-            lists.append([each])
-        elif lists and LETTERS.find(each[1]) == len(lists[-1]) and each.start() == lists[-1][-1].end() + 1:
-            lists[-1].append(each)
-    lists = [each for each in lists if len(each) > 1]
+    lists = [*_LIST.finditer(prompt)]
     if not lists:
         return prompt, []
-    start = lists[-2][-1].end() if len(lists) > 1 else 0
-    stem = _ANSWER_LINE.sub("", prompt[start : lists[-1][0].start()])
-    return _LABEL.sub("", stem).strip(), [each[2].strip() for each in lists[-1]]
+    start = lists[-2].end() if len(lists) > 1 else 0
+    stem = _ANSWER_LINE.sub("", prompt[start : lists[-1].start()])
+    return _LABEL.sub("", stem).strip(), [text.strip() for text in _OPTION.findall(lists[-1][0])]
 
 
 def last_asked(prompt: Any) -> str:
@@ -208,7 +204,7 @@ def parsed(data: bytes, where: object) -> Any:
 def at(value: Any, *path: str) -> Any:
     """Return what a path of names leads to; None where there is nothing."""
     for name in path:
-        value = values.at(value, name)
+        value = value.get(name) if isinstance(value, dict) else None
     return value
 
 

@@ -51,9 +51,8 @@ def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
 def unpacked(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry of the open ``file``, unpacked to the size it names and no further."""
     try:
-        file.seek(entry.header_offset)
-        head = file.read(_HEAD)
-        file.seek(sum(struct.unpack("<HH", head[_HEAD - 4 :])), 1)  # its name and what else is there
+        file.seek(entry.header_offset + _HEAD - 4)
+        file.seek(sum(struct.unpack("<HH", file.read(4))), 1)  # its name and what else is there
         data = file.read(min(entry.compress_size, LARGEST))
         if entry.compress_type == _ZSTD:
             data = pa.decompress(data, decompressed_size=entry.file_size, codec="zstd", asbytes=True)

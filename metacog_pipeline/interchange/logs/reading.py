@@ -12,8 +12,14 @@ from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.logs import batches, inspect_log, programs
 from metacog_pipeline.interchange.record import Row, Sample, at, listed, mapping, objects, parsed
 
-#: Columns of the two generations of lighteval.
-_LIGHTEVAL = {"doc", "model_response"}, {"full_prompt", "predictions", "choices"}
+#: Names that a line or a row of a program has.
+_LINES = (
+    ({"doc", "model_response"}, programs.lighteval),
+    ({"full_prompt", "predictions", "choices"}, programs.lighteval),
+    ({"doc_id", "doc", "resps"}, programs.lm_eval),
+    ({"evaluation_id", "sample_id", "evaluation"}, programs.every_eval),
+    ({"promptIdx", "provider", "vars"}, programs.promptfoo),
+)
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
@@ -57,15 +63,10 @@ def _of_object(path: Path, found: dict[str, Any], trust: Sequence[str]) -> Itera
 
 
 def _of_rows(path: Path, rows: Iterator[Row], first: Row) -> Iterator[Sample] | None:
-    if any(each <= {*first} for each in _LIGHTEVAL):
-        return programs.lighteval(path, rows)
-    if {"doc_id", "doc", "resps"} <= {*first}:
-        return programs.lm_eval(path, rows)
-    if {"evaluation_id", "sample_id", "evaluation"} <= {*first}:
-        return programs.every_eval(path, rows)
+    for names, read in _LINES:
+        if names <= {*first}:
+            return read(path, rows)
     if at(first, "spec", "eval_name") is not None:
         return programs.oaieval(path, rows)
-    if {"promptIdx", "provider", "vars"} <= {*first} and {"response", "error"} & {*first}:
-        return programs.promptfoo(path, rows)
     provider = batches.provider_of(first)
     return None if provider is None else batches.read(path, rows, provider)
