@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 #: What ``--trust`` takes though it disagrees with the study.
-TRUSTED = ("key", "model", "run", "status")
+TRUSTED = ("key", "run", "status")
 MADE = "imported.toml"  # the study that is made where none is named
 # rows that were not taken, of each reason and of all
 SHOWN, MOST_SHOWN = 3, 20

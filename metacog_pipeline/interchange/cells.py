@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import read_toml, shipped
 from metacog_pipeline.stats.confidence_scale import USUAL_SCALES, Scale
 from metacog_pipeline.stats.confidence_words import MISSING, TRUTHS
 
+#: Usual names of the columns of a field: in any table, in one with questions of its own, in a file of questions.
+NAMES: Mapping[str, Mapping[str, list[str]]] = read_toml(shipped("data", "interchange", "columns.toml"))
 COMMA = re.compile(r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 

@@ -9,8 +9,8 @@ from typing import Any
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange.answer_cells import RowError, line_of
 from metacog_pipeline.interchange.answer_files import AnswerFile
-from metacog_pipeline.interchange.cells import compared_name
-from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, USUAL_NAMES, ImportOptions, RowRules
+from metacog_pipeline.interchange.cells import NAMES, compared_name
+from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, ImportOptions, RowRules
 from metacog_pipeline.interchange.record import Sample
 
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
@@ -66,7 +66,7 @@ def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> d
             which = f"map {raw[0]}, or {' and '.join(put_together)}, not both: which of them is the answer?"
             raise StudyError(f"{rows.path}: {which}")
         settled |= {*rules.raw} if put_together else {*own} if raw else set()
-    names = {**USUAL_NAMES, **{step: (step,) for step in rules.raw[1:]}, **rules.usual, **rules.own}
+    names = {**NAMES["usual"], **{step: (step,) for step in rules.raw[1:]}, **rules.usual, **rules.own}
     usual = {field: names.get(field, (field,)) for field in rules.fields if field not in settled}
     found = _found(rows, mapping, usual)
     if not {*replies} & {*found}:

@@ -9,31 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.interchange.answer_cells import RowError, shown
-from metacog_pipeline.interchange.question_rows import CONTEXT, NAMES
+from metacog_pipeline.interchange.cells import NAMES
 from metacog_pipeline.stats.confidence_scale import Scale
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 
 ITEM_FIELDS, RESPONSE = ("item_id", "question"), "response"
 NOT_KEPT, UNSCORED = "not kept", "kept, not scored"
-# Column names seen in result files, clearest first; compared without case, spaces and hyphens.
-USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "item_id": (
-        "item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id",
-    ),
-    "question": ("question", "question_text", "stem", "prompt_question"),
-    "response": (
-        "response", "raw_response", "model_response", "model_output", "output", "completion", "raw", "reply",
-        "generated_text", "generation", "resps",
-    ),
-    "condition": ("condition", "prompt_condition", "prompt_id", "mode"),
-    "key": (
-        "key", "answer_key", "gold", "gold_answer", "target", "correct_answer", "correct_option", "ground_truth", "truth",
-    ),
-    "correct": ("correct", "is_correct", "acc"),
-    "model": ("model", "model_name", "model_id", "system", "engine"),
-    "run": ("run", "epoch", "repeat"),
-}  # fmt: skip
 
 
 class Rejected(NamedTuple):
@@ -101,11 +83,11 @@ class RowRules:
     condition: ClassVar[str]  # of rows that name none
     #: Fields that are put together to one reply, each as a line, with the usual names of their columns; what stands
     #: before a field in its line, where that is not its name; usual names of the columns of other fields.
-    own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    own: ClassVar[Mapping[str, Sequence[str]]] = {}
     labels: ClassVar[Mapping[str, str]] = {}
-    usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    usual: ClassVar[Mapping[str, Sequence[str]]] = {}
     #: Names of columns of fields in a table that has no other column of replies.
-    without_reply: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    without_reply: ClassVar[Mapping[str, Sequence[str]]] = {}
     #: Fields of `own` that are a confidence, the scale the benchmark asks for, whether it takes whole numbers only.
     rated: ClassVar[tuple[str, ...]] = ()
     scale: Scale = Scale(0, 1)
@@ -201,25 +183,13 @@ class QuestionRows(RowRules):
     all_steps = (step,)
     #: Conditions of answers that have log-probabilities of letters, and that state no confidence either.
     by_logprob, unstated = "choice_logprob", "answer_only"
-    own: ClassVar = {
-        "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "predicted_answer", "pred_answer"),
-    }  # fmt: skip
+    own: ClassVar = {"choice": NAMES["questions"]["choice"]}
     labels: ClassVar = {"choice": "Answer"}
     #: Beside a reply "answer" is the key.
-    without_reply: ClassVar = {"choice": ("answer",)}
+    without_reply: ClassVar = {"choice": ["answer"]}
     scale, rated = Scale(0, 100), ("confidence",)
     usual: ClassVar = {
-        "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
-        "context": CONTEXT,
-        "options": NAMES["options"],
-        "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
-                     "actual_output", "actual", "hypothesis", "sampled"),
-        "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score", "verbalized_confidence",
-                       "stated_confidence", "p_true", "prob", "confidence_reply", "confidence_response"),
-        "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", "answer_idx", "answer_index", "correct_idx",
-                "correct_index", "gold_idx", "gold_index", "cop", "label", "expected_answer", "expected_output", "expected",
-                "reference_answer", "reference", "ideal"),
-        "dataset": ("dataset", "task"),
-    }  # fmt: skip
+        name: [*NAMES["usual"].get(name, ()), *more] for name, more in NAMES["questions"].items()
+    }
     fields = ("item_id", "question", "context", "options", "response", "choice", "confidence", "key", "correct", "model",
               "run", "dataset")  # fmt: skip

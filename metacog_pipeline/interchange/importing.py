@@ -207,35 +207,26 @@ def _rejected(each: Sample) -> import_rules.Rejected:
 def models_of(
     path: Path, study: Study | None, samples: Sequence[Sample], options: ImportOptions
 ) -> dict[str, str]:
-    """Return {model in the file: its name here}; refuse two models under one name. Runs begin where the options say."""
+    """Return {model in the file: its name here}; refuse answers without a model. Runs begin where the options say."""
     stated = {each.model for each in samples if each.model}
     only = options.model or (next(iter(stated)) if len(stated) == 1 else "")
     later = (options.run or 1) - 1 + any(each.run == 0 for each in samples)
-    reported: dict[str, Counter[str]] = {}
     for each in samples:
         each.run += later
         each.model = each.model or only  # a line that failed names no model: it is of that of the others
-        if each.why is None:
-            reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
-    if "" in reported:
+    answered = dict.fromkeys(each.model for each in samples if each.why is None)
+    if "" in answered:
         raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
-    for model, counted in reported.items():
-        if len(counted) > 1 and "model" not in options.trust:
-            several = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
-            raise StudyError(
-                f"{path}: under the name {model} answered {len(counted)} models: {several}; nothing was kept; take them "
-                "for one with --trust model"
-            )
     if options.people:
-        return {name: name for name in reported}
+        return {name: name for name in answered}
     if options.model is None:
-        return study_files.names_of(study, reported)
-    if len(reported) > 1:
-        several = f"{len(reported)} models, {', '.join(list(reported)[:_NAMED])}"
+        return study_files.names_of(study, answered)
+    if len(answered) > 1:
+        several = f"{len(answered)} models, {', '.join(list(answered)[:_NAMED])}"
         raise StudyError(f"{path}: holds {several}; leave --model out")
     if options.model != study_files.slug(options.model):
         raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
-    return dict.fromkeys(reported, options.model)
+    return dict.fromkeys(answered, options.model)
 
 
 def records_of(

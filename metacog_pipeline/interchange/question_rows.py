@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.cells import NAMES as USUAL
 from metacog_pipeline.interchange.cells import absent, compared_name, number, truth
 from metacog_pipeline.interchange.question import LETTERS, Question
 from metacog_pipeline.reading.fields import Number
@@ -26,15 +27,9 @@ KINDS = {
     **dict.fromkeys(("text", "short_answer"), "text"),
     "graded": "graded",
 }
-#: Usual names of columns, compared without case, spaces and hyphens.
-NAMES = {
-    "question": ("question", "input", "prompt", "question_text"),
-    "options": ("options", "choices", "answer_choices", "answer_options", "mc_options"),
-    "answer": ("answers", "answer", "target", "key", "correct_answer", "correct_option", "answer_key", "answerkey",
-               "gold", "gold_answer", "ground_truth"),
-}  # fmt: skip
-#: Columns of a passage that a question is about; it is asked, and known, together with its question.
-CONTEXT = ("context", "passage", "article", "paragraph", "story", "premise", "document", "background")
+#: Columns of question, options and right answer; of a passage, which is asked, and known, together with its question.
+NAMES = {**USUAL["files"], "options": USUAL["questions"]["options"]}
+CONTEXT = USUAL["questions"]["context"]
 LONGEST = 100_000  # characters of a question
 _OF_QUESTION = ("item_id", "id", "dataset", "kind", "group", "reject", "tolerance", "unit", "position")
 _MOST_OWN, _LONGEST_OWN = 20, 200  # further columns of a file, characters of a cell

@@ -83,10 +83,9 @@ def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     assert len(bound(load_study(take(SMALL).study.path), "questions").items) == 8
 
 
-def test_two_models_under_one_name_are_refused(take, tmp_path, changed):
-    path = changed(lambda each: each["output"].update(model=f"snapshot-{each['epoch']}"))
-    refused(take, tmp_path, path, r"under the name mockllm/small answered 2 models: snapshot-1 \(8\)")
-    assert take(path, trust=("model",)).kept == 16
+def test_each_answer_keeps_which_version_of_a_model_gave_it(take, changed):
+    done = take(changed(lambda each: each["output"].update(model=f"snapshot-{each['epoch']}")))
+    assert {each.model_reported for each in done.records} == {"snapshot-1", "snapshot-2"} and done.kept == 16
 
 
 def test_other_answers_of_a_run_that_is_there_are_refused(take, tmp_path, changed):
