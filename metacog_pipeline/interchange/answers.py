@@ -16,7 +16,7 @@ from metacog_pipeline.interchange.answer_cells import RowError, reply_text, show
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.cells import absent, missing
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_rules import RESPONSE, ImportOptions, RowRules
+from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, ImportOptions, RowRules
 from metacog_pipeline.interchange.question import ORDER
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.transcripts.lines import encode_logprobs
@@ -44,12 +44,11 @@ def of_table(
 
 def of_log(path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions) -> None:
     """Give each sample of a log its item and its reply."""
-    answers, known = Answers(path, rules, options, None), {item.item_id for item in rules.items}
+    answers = Answers(path, rules, options, None)
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
-        # a log may have the whole prompt in place of the question
-        asked = None if each.name in known else (each.question or {}).get("question")
+        asked = (each.question or {}).get("question")
         said = {"item_id": each.name, "question": asked, "run": each.run, RESPONSE: each.said.text}
         try:
             if each.why is None:
@@ -88,12 +87,10 @@ class Answers:
             self._usual = rules.condition if condition is None else rules.condition_named(condition)
         except RowError as error:
             raise StudyError(f"--condition {condition}: {error}") from None
-        self._by_id = {item.item_id: item for item in rules.items}
-        self._folded = {item_id.casefold(): item for item_id, item in self._by_id.items()}
-        self._by_question: dict[str, list[Any]] = {}
+        self._named: dict[str, list[Any]] = {}  # items by their ids and questions
         for item in rules.items:
-            for text in {answer_cells.folded(each) for each in rules.questions(item)}:
-                self._by_question.setdefault(text, []).append(item)
+            for name in {_folded(each) for each in (item.item_id, *rules.questions(item))}:
+                self._named.setdefault(name, []).append(item)
         self.confidence, self.agree = Confidence(path, rules, options), 0
 
     def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
@@ -111,29 +108,22 @@ class Answers:
             self._prove(key, item, made.row)
 
     def _item(self, said: Mapping[str, Any]) -> Any:
-        """Return the item that a row names by its id, else by its question, of several the one with its key."""
-        rules, name, question = self._rules, said.get("item_id"), said.get("question")
-        asking = [] if absent(question) else self._by_question.get(answer_cells.folded(str(question)), [])
-        if not absent(name):
-            text = str(name).strip()
-            found = self._by_id.get(text) or self._folded.get(text.casefold())
-            found = found or self._by_id.get(
-                str(answer_cells.whole(name))
-            )  # 12.0 where a data frame had gaps
-            if found is not None:
-                if absent(question) or not self._by_question or found in asking:
-                    return found
-                raise RowError(f"item {found.item_id} asks another question in the study")
-        if len(asking) > 1 and not absent(key := said.get("key")):
-            asking = [each for each in asking if rules.agrees(each, key)] or asking
-        if len(asking) == 1:
-            return asking[0]
-        if asking:
-            raise RowError(f"question {shown(question)} belongs to {len(asking)} items; give item_id")
-        if absent(name) and absent(question):
+        """Return the item that a row names by its id or its question, of several the one with its key."""
+        names = {field: said[field] for field in ITEM_FIELDS if not absent(said.get(field))}
+        found = [known for each in names.values() if (known := self._named.get(_folded(each)))]
+        if not names:
             raise RowError("the row names no item")
-        what = shown(question) if absent(name) else f"item_id {shown(name)}"
-        raise RowError(f"{what} is none of the {len(self._by_id)} items of this study")
+        if not found:
+            first, count = next(iter(names)), len(self._rules.items)
+            raise RowError(f"{first} {shown(names[first])} is none of the {count} items of this study")
+        both = [item for item in found[0] if item in found[-1]]
+        if len(both) > 1 and not absent(key := said.get("key")):
+            both = [item for item in both if self._rules.agrees(item, key)] or both
+        if len(both) > 1:
+            raise RowError(f"question {shown(said['question'])} belongs to {len(both)} items; give item_id")
+        if not both:
+            raise RowError(f"item {found[0][0].item_id} asks another question in the study")
+        return both[0]
 
     def _replies(self, item: Any, condition: str, said: Mapping[str, Any], row: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else one put together from its fields."""
@@ -171,8 +161,14 @@ class Answers:
         """Refuse confidence on no scale, and replies put together of which none can be read."""
         self.confidence.check()
         taken = [each for each in samples if each.why is None][:_READ] if put_together else []
-        read = [read_reply(self._rules.benchmark, self._by_id[each.item], each) for each in taken]
+        items = {item.item_id: item for item in self._rules.items}
+        read = [read_reply(self._rules.benchmark, items[each.item], each) for each in taken]
         if read and {each.status for each in read} == {"answer_unparsed"}:
             text = next(iter(taken[0].texts.values()))
             why = f"none of its answers can be read, such as {shown(text)}; nothing was kept"
             raise StudyError(f"{self._path}: {why}; say what the cells mean, as in --map-values 0=A,1=B")
+
+
+def _folded(name: Any) -> str:
+    number = answer_cells.whole(name)  # 12.0 where a data frame had gaps
+    return answer_cells.folded(str(name if number is None else number))

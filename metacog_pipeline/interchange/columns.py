@@ -57,27 +57,21 @@ def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> d
     for field, column in mapping.items():
         if column not in rows.columns:
             raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; {_there(rows)}")
-    own, replies = [*rules.own], [*rules.raw, *rules.own]
-    put_together, raw = [f for f in mapping if f in own], [f for f in mapping if f in rules.raw]
-    # a benchmark of several steps may have replies beside fields, of one step only either
-    settled = {*ITEM_FIELDS} if {*ITEM_FIELDS} & {*mapping} else set[str]()
-    if len(rules.all_steps) == 1:
-        if put_together and raw:
-            which = f"map {raw[0]}, or {' and '.join(put_together)}, not both: which of them is the answer?"
-            raise StudyError(f"{rows.path}: {which}")
-        settled |= {*rules.raw} if put_together else {*own} if raw else set()
+    # what is mapped settles what other fields would say, too
+    instead: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(ITEM_FIELDS, ITEM_FIELDS)]
+    instead += [((*rules.own,), rules.raw), (rules.raw, (*rules.own,))] if len(rules.all_steps) == 1 else []
+    settled = {field for these, others in instead if {*these} & {*mapping} for field in others}
     names = {**NAMES["usual"], **{step: (step,) for step in rules.raw[1:]}, **rules.usual, **rules.own}
     usual = {field: names.get(field, (field,)) for field in rules.fields if field not in settled}
     found = _found(rows, mapping, usual)
+    replies = [*rules.raw, *rules.own]
     if not {*replies} & {*found}:
         others = {field: names for field, names in usual.items() if field not in rules.without_reply}
         found = _found(rows, mapping, {**rules.without_reply, **others})
-    lacking = (ITEM_FIELDS, "names the item"), (replies, "holds the answer or a reply")
-    for fields, lacks in lacking:
+    for fields, lacks in ((ITEM_FIELDS, "names the item"), (replies, "holds the answer or a reply")):
         if not {*fields} & {*found}:
             ways = ", ".join(f"{field}=…" for field in fields)
-            why = f"no column {lacks}; use --map {ways}; {_there(rows)}"
-            raise StudyError(f"{rows.path}: {why}")
+            raise StudyError(f"{rows.path}: no column {lacks}; use --map {ways}; {_there(rows)}")
     return found
 
 

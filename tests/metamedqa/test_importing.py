@@ -100,7 +100,6 @@ def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles
         ("a.csv", "thing,choice\nx,A\n", {}, "no column names the item"),
         ("a.csv", "item_id,thing\nx,A\n", {}, "no column holds the answer"),
         ("a.csv", "item_id,choice,choice\nx,A,B\n", {}, "column 'choice' is there twice"),
-        ("a.csv", "item_id,choice,raw\nx,A,B\n", {"choice": "choice", "response": "raw"}, "not both"),
         ("a.json", "{", {}, "not JSON"),
         ("a.json", "3", {}, "must be a list"),
         ("a.json", "[" * 100_000, {}, "not JSON"),
