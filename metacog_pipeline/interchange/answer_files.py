@@ -149,15 +149,12 @@ def _json_rows(path: Path, text: bytes) -> Iterator[FileRow]:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise StudyError(
-            f"{path}: not JSON{place}: repair it there; JSON Lines files end in .jsonl"
-        ) from None
+        raise StudyError(f"{path}: not JSON{place}: repair it there; JSON Lines end in .jsonl") from None
     if isinstance(found, dict):
         lists = [each for each in found.values() if isinstance(each, list)]
         found = lists[0] if len(lists) == 1 else found
     if not isinstance(found, list):
-        shape = "a list of objects, one a row, or an object with one such list"
-        raise StudyError(f"{path}: the JSON must be {shape}; write the rows so, or one a line as .jsonl")
+        raise StudyError(f"{path}: the rows must be a list of objects, alone or in an object; write them so")
     yield from map(_object_row, range(1, len(found) + 1), found)
 
 
@@ -173,9 +170,7 @@ def _parquet_rows(path: Path) -> Iterator[FileRow]:
         rows = (row for batch in parquet_bounds.batches(path) for row in batch.to_pylist())
         for number, cells in enumerate(rows, start=1):
             # readers of cells know the numbers of JSON and CSV, not decimals
-            plain = (
-                (name, float(each) if isinstance(each, Decimal) else each) for name, each in cells.items()
-            )
-            yield FileRow(number, dict(plain))
+            decimals = {name: float(each) for name, each in cells.items() if isinstance(each, Decimal)}
+            yield FileRow(number, {**cells, **decimals})
     except (OSError, ValueError, pa.ArrowException) as error:
         raise StudyError(f"{path}: not a readable Parquet file: {error}; write it again") from None

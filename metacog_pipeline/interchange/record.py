@@ -9,12 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-
-from pydantic_core import from_json
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.question import LETTERS
@@ -91,7 +88,7 @@ def weighed(likely: Sequence[float]) -> Completion | None:
 # --- the question -----------------------------------------------------------------------------------------------------
 def question_cells(
     text: Any, options: Any, answers: Any, *, read: bool = True, context: str = ""
-) -> dict[str, Any] | None:
+) -> Row | None:
     """Return the columns of a question, of which one of ``answers`` is right; a choice has one.
 
     ``read`` says that a reader can decide what is right; else the log does.
@@ -115,7 +112,7 @@ def question_cells(
 
 def keyed(
     text: str, options: Sequence[str], keys: Sequence[Any], *, read: bool = True, context: str = ""
-) -> dict[str, Any] | None:
+) -> Row | None:
     """Return the columns of a question: a choice where the key is one of its options, also of those that its text lists."""
     stem, known = (text, options) if options else with_options(text)
     right = sorted({place_of(each, known) for each in keys})
@@ -162,8 +159,7 @@ def with_options(prompt: str) -> tuple[str, list[str]]:
 def last_asked(prompt: Any) -> str:
     """Return what a prompt asks: a text, or the last turn of the user in a list of messages, also one written as text."""
     if isinstance(prompt, str) and prompt.lstrip().startswith('[{"'):
-        with suppress(ValueError):
-            prompt = from_json(prompt)
+        prompt = values.load(prompt.encode(errors="replace")) or prompt
     if isinstance(prompt, str):
         return prompt
     turns = [each for each in objects(prompt) if each.get("role") in ("user", "system", "HUMAN")]
@@ -173,9 +169,8 @@ def last_asked(prompt: Any) -> str:
 
 def text_of(content: Any) -> str:
     """Return the text of a message, of several parts those that are text."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(each["text"] for each in objects(content) if isinstance(each.get("text"), str))
+    texts = [content] if isinstance(content, str) else [each.get("text") for each in objects(content)]
+    return "\n".join(each for each in texts if isinstance(each, str))
 
 
 def asked_in(
@@ -231,9 +226,8 @@ def task_of(path: Path) -> str:
     return name.removeprefix("samples_").removeprefix("details_")
 
 
-def usage(value: Any, *names: str) -> Usage:
+def usage(value: Any, names: Iterable[str] = ("input_tokens", "output_tokens", "reasoning_tokens")) -> Usage:
     """Return the counts of tokens that have these names, of input, output and reasoning."""
-    names = names or ("input_tokens", "output_tokens", "reasoning_tokens")
     return Usage(*(values.count_at(value, name) for name in names))
 
 

@@ -58,7 +58,7 @@ def promptfoo(path: Path, rows: Iterator[Row]) -> Iterator[Sample]:
         # a test without assertions always passes
         judged = asserted or at(row, "gradingResult", "componentResults")
         made.right = record.scored(row, ("success",)) if judged else None
-        made.said = replace(OK, usage=record.usage(said.get("tokenUsage"), "prompt", "completion"))
+        made.said = replace(OK, usage=record.usage(said.get("tokenUsage"), ("prompt", "completion")))
         error, text = row.get("error") or said.get("error") or "no output", said.get("output")
         text = text if isinstance(text, str | None) else canonical_json(text)
         yield from record.runs(made, text, f"was not answered: {one_line(str(error), 80)}")
@@ -149,9 +149,7 @@ def _likelihood(reply: Any) -> float | None:
         return None
 
 
-def _lm_eval_question(
-    row: Row, pairs: Sequence[Sequence[str]], n: int, *, read: bool = True
-) -> dict[str, Any] | None:
+def _lm_eval_question(row: Row, pairs: Sequence[Sequence[str]], n: int, *, read: bool = True) -> Row | None:
     """Return the question of a written reply, or of ``n`` options that were weighed: a choice where these are known."""
     doc, prompt = mapping(row.get("doc")), next((each[0] for each in pairs if each), "")
     options = _doc_options(doc)
@@ -225,7 +223,7 @@ def helm(path: Path, found: Row) -> Iterator[Sample]:
         yield from record.runs(made, replies if result.get("success", True) else [], why)
 
 
-def _asked(state: Row, instance: Row) -> dict[str, Any] | None:
+def _asked(state: Row, instance: Row) -> Row | None:
     # the first releases wrote texts alone, later ones objects
     asked = record.last_asked(at(instance, "input", "text") or instance.get("input"))
     right = [each for each in objects(instance.get("references")) if "correct" in listed(each.get("tags"))]
