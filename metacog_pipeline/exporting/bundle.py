@@ -35,6 +35,8 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
 FORMAT, ABOUT, STUDY, HOME = 3, "metacog.json", "study.toml", "home"
+# the first part of every path in its study file
+_NAMED = {(HOME,), ("files",), ("[path]",)}
 # All that may be in it. A table of scores would be believed and not computed.
 _NAMES = re.compile(
     r"metacog\.json|README\.md|study\.toml"
@@ -68,7 +70,7 @@ def _entries(facts: Facts) -> Entries:
         data = path.read_bytes()
         # Parquet, or packed
         with contextlib.suppress(UnicodeDecodeError):
-            data = facts.clean.text(data.decode("utf-8"), message=False).encode("utf-8")
+            data = facts.text(data.decode("utf-8"), message=False).encode("utf-8")
         yield name, data
     for benchmark in facts.benchmarks:
         for partition, now in _partitions(benchmark):
@@ -80,17 +82,19 @@ def _study_file(facts: Facts) -> tuple[bytes, dict[str, Path]]:
     """Return the study file without home, owners and deployment, and the files it names; folders are left out."""
     table, sent = files.read_toml(facts.study.path), dict[str, Path]()
     # A name of a model may look like a key.
-    known = {each.name: each.name for each in facts.study.askable}
-    for text, path in named_paths(table["benchmarks"], facts.study.beside).items():
-        known[text] = "[path]"
+    known = {Path(each.name): each.name for each in facts.study.askable}
+    for each in named_paths(*facts.study.benchmarks.values()):
+        path = facts.study.beside(each)
         if path.is_file():
             # Files of two folders may have one name.
-            known[text] = f"files/{files.file_sha256(path)[:8]}/{path.name}"
-            sent[known[text]] = path
+            known[each] = f"files/{files.file_sha256(path)[:8]}/{path.name}"
+            sent[known[each]] = path
+        elif path.exists():
+            known[each] = "[path]"
     table.pop("deploy", None)
     table["study"].pop("owners", None)
     table["study"]["home"] = HOME
-    clean = each_text(table, lambda text: known.get(text) or facts.clean.text(text))
+    clean = each_text(table, lambda text: known.get(Path(text)) or facts.text(text))
     return new_file.toml_text(clean).encode("utf-8"), sent
 
 
@@ -116,8 +120,8 @@ def _answers(facts: Facts, partition: Partition, now: dict[str, str]) -> Entries
     place, out = f"{HOME}/{partition.folder.key}", io.BytesIO()
     if manifest := partition.manifest():
         # What is stale stays so where it is rebuilt.
-        manifest |= {key: "" for key, digest in now.items() if manifest.get(key) != digest}
-        clean = files.canonical_json(each_text(manifest, facts.clean.text))
+        manifest |= {key: "" for key, digest in now.items() if manifest.get(key) not in (None, digest)}
+        clean = files.canonical_json(each_text(manifest, facts.text))
         yield f"{place}/{folders.MANIFEST_NAME}", clean.encode("utf-8")
     if partition.folder.copy.is_file():
         frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
@@ -130,10 +134,7 @@ def _answers(facts: Facts, partition: Partition, now: dict[str, str]) -> Entries
 
 # --- rebuilding -------------------------------------------------------------------------------------------------------
 def unpack(path: Path, folder: Path) -> dict[str, Any]:
-    """Unpack an archive of unknown origin into an empty folder, and return what it says of itself.
-
-    Raises ``StoreError`` if it is none, a byte of it changed, or an entry is none of a bundle or too large.
-    """
+    """Unpack an archive of unknown origin; return what it says of itself. StoreError if it is no bundle, or was changed."""
     try:
         with zipfile.ZipFile(path) as archive:
             names, size = set(archive.namelist()), sum(each.file_size for each in archive.infolist())
@@ -168,7 +169,11 @@ def rebuild(archive: Path, folder: Path) -> tuple[str, dict[str, bool]]:
     with files.making_folder(folder) as temporary:
         about = unpack(archive, temporary)
         study = load_study(temporary / STUDY)
-        _refuse_elsewhere(study, temporary.resolve())
+        named = (Path(study.study.home or ""), *named_paths(*study.benchmarks.values()))
+        odd = (each for each in named if each.parts[:1] not in _NAMED or ".." in each.parts)
+        outside = next(odd, study.deploy.store)
+        if outside is not None:
+            raise StudyError(f"{STUDY} of the bundle names {outside}, which is not in it")
         study.prepare()
         for each in folders.kept_folders(study.home):
             # brings the answers of the copy to a journal
@@ -180,15 +185,6 @@ def rebuild(archive: Path, folder: Path) -> tuple[str, dict[str, bool]]:
         there = {path.stem: path.read_bytes() for path in (temporary / "tables").glob("*.csv")}
         made = {name: csv_of(frame) for name, frame in Facts(study).tables().items()}
     return about["version"], {name: there.get(name) == made.get(name) for name in sorted(there | made)}
-
-
-def _refuse_elsewhere(study: Study, inside: Path) -> None:
-    """Refuse a study file that names a home, a store or a file outside of its folder."""
-    tables = [each.model_dump(mode="json") for each in study.benchmarks.values()]
-    named = [study.home.path.resolve(), *named_paths(tables, study.beside).values()]
-    outside = next((path for path in named if not path.is_relative_to(inside)), study.deploy.store)
-    if outside is not None:
-        raise StudyError(f"{STUDY} of the bundle names {outside}, which is not in it")
 
 
 def _make_current(benchmark: Bound) -> None:

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from metacog_pipeline.benchmark.contract import Source
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import Rows, to_csv
 from metacog_pipeline.leaderboard.read import query_table, read_table
-from metacog_pipeline.study import Study
+from metacog_pipeline.study import Settings, Study
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
 # They say when and on which disk a board was built, not what is on it: the same study is to give the same bytes.
@@ -32,17 +30,6 @@ _OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts", "request_json")
 # The body of a reply is packed: it cannot be searched for secrets.
 CALLS = "select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded"
-_SAMPLES = f"""
-select calls.*, question, key, correct, response, confidence
-from ({CALLS}) as calls
-inner join items using (benchmark, item_id)
-left join answers as own on own.condition = concat_ws(' ', task, calls.condition)
-    and (own.benchmark, own.model, own.run, own.item_id) = (calls.benchmark, calls.model, calls.run, calls.item_id)
-"""
-# what the calls of one sample have in common
-_PLACE = ("benchmark", "model", "condition", "item_id", "run")
-# an answer to an item under a condition: the columns of its last call, and more
-Sample = dict[str, Any]
 # Licences that allow copies to be passed on, as publishers write them.
 _OPEN = re.compile(
     r"(?i)\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b"
@@ -58,67 +45,53 @@ _MESSAGES = {"error_message", "error_code", "model_id", "model_reported", "messa
 
 
 class Facts:
-    """The results of a study, all of one board. StoreError where it has none yet."""
+    """The results of a study, all of one board, without what must not leave. StoreError where there is no board yet."""
 
     def __init__(self, study: Study) -> None:
-        self.study, self.home, self.clean = study, study.home, Cleaner(study)
-        there = item_files.items_path
+        self.study, self.home, there = study, study.home, item_files.items_path
         self.benchmarks = [each for each in enabled(study) if there(self.home, each.name).exists()]
         self.closed = [each.name for each in self.benchmarks if not may_copy(each)]
-        [[self.snapshot, self.version]] = read_table(
-            self.home, "select id, version from detail.snapshot"
-        ).rows
-
-    def frame(self, sql: str) -> pl.DataFrame:
-        """Return what a query of the leaderboard gives, as it may leave, in order of its rows."""
-        return self.leaving(pl.DataFrame(pl.from_arrow(query_table(self.home, f"from ({sql}) order by all"))))
-
-    def leaving(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a table without secrets, and without the texts of items that may not be passed on."""
-        if {"benchmark", "item_id"} <= set(frame.columns):
-            closed = pl.col("benchmark").str.strip_suffix(JUDGEMENTS).is_in(self.closed)
-            texts = pl.col([each for each in _TEXTS_OF_ITEMS if each in frame.columns])
-            frame = frame.with_columns(pl.when(~closed).then(texts))
-        return self.clean.frame(frame)
+        sql = "select id, version from detail.snapshot"
+        [[self.snapshot, self.version]] = read_table(self.home, sql).rows
+        secret = (name for name in os.environ if name in study.variables or _SECRET_NAME.search(name))
+        values = (os.environ[name].strip() for name in secret)
+        places = map(str, (study.home, study.path.parent, Path.home(), Path.cwd()))
+        known = {each: "[removed]" for each in values if len(each) >= _SHORTEST}
+        known |= {each: "[path]" for each in places if each.count("/") > 1}
+        # as JSON holds them
+        known |= {json.dumps(each)[1:-1]: instead for each, instead in known.items()}
+        # The longest first: a folder in another is within the longer path.
+        self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return every table of the leaderboard that has rows; names in alphabetical order."""
         sql = "select table_name from duckdb_tables() where database_name = 'leaderboard' order by all"
         names = (str(name) for (name,) in read_table(self.home, sql).rows if name not in _OF_THE_BUILD)
-        found = {name: self.frame(f"from {name}") for name in names}
+        found = {name: self.table(f"from {name}") for name in names}
         return {name: frame for name, frame in found.items() if frame.height}
 
-    def scores(self, benchmark: str, model: str) -> list[dict[str, Any]]:
-        """Return what the board says of a model, each value with its ``place``: a text no other of them has."""
-        measured = "source <> 'published' and isfinite(estimate)"
-        sql = f"select *, condition || '/' || measure as place from leaderboard where {measured}"
-        return self.frame(sql).filter(benchmark=benchmark, model=model).to_dicts()
+    def table(self, sql: str) -> pl.DataFrame:
+        """Return what a query of the leaderboard gives, as it may leave, in order of its rows."""
+        return self.leaving(pl.DataFrame(pl.from_arrow(query_table(self.home, f"from ({sql}) order by all"))))
 
-    def samples(self, *names: str) -> Iterator[tuple[Any, list[Sample]]]:
-        """Yield each benchmark and its values of ``names``, as its model, with the samples that have them."""
-        calls = self.frame(_SAMPLES).sort(*_PLACE, "started_at", "step").iter_rows(named=True)
-        found = (_sample(own) for _, own in groupby(calls, itemgetter(*_PLACE)))
-        return ((key, [*own]) for key, own in groupby(found, itemgetter("benchmark", *names)))
+    def text(self, text: str, *, message: bool = True) -> str:
+        """Return a text as it may leave; a ``message`` is no prompt and no reply."""
+        # Half a pair of surrogates is in no table.
+        whole = text.encode("utf-8", "replace").decode("utf-8")
+        return str(self.leaving(pl.DataFrame({"message" if message else "text": [whole]})).item())
 
-
-def _sample(found: Iterator[dict[str, Any]]) -> Sample:
-    # A failed call was asked again: the last of each step counts.
-    calls = list({each["step"]: each for each in found}.values())
-    last, asked, talk = calls[-1], list[dict[str, str]](), list[dict[str, str]]()
-    for call in calls:
-        turns = json.loads(call["request_json"] or "{}").get("messages")
-        turns = turns or [["user", call["question"] or call["item_id"]]]
-        # A later call repeats the talk before it: only its last turn is new.
-        talk += [{"role": role, "content": text} for role, text in (turns[-1:] if talk else turns)]
-        asked = asked or [*talk]
-        talk.append({"role": "assistant", "content": call["text"]})
-    tokens = {name: sum(call[name] or 0 for call in calls) for name in ("input_tokens", "output_tokens")}
-    return last | {
-        "asked": asked, "messages": talk, "single": len(calls) == 1, "key": last["key"] or "",
-        "name": f"{last['provider']}/{(last['model_id'] or last['model']).split('/')[-1]}",
-        "tokens": {**tokens, "total_tokens": sum(tokens.values())},
-        "error": (last["error_message"] or "failed") if last["status"] == "failed" else None,
-    }  # fmt: skip
+    def leaving(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a table without secrets and paths of the user, and without texts of items that may not be passed on."""
+        if {"benchmark", "item_id"} <= set(frame.columns):
+            closed = pl.col("benchmark").str.strip_suffix(JUDGEMENTS).is_in(self.closed)
+            items = cs.by_name(*_TEXTS_OF_ITEMS, require_all=False)
+            frame = frame.with_columns(pl.when(~closed).then(items))
+        every, messages = cs.string(), cs.string() & cs.by_name(*_MESSAGES, require_all=False)
+        known = every.str.replace_many(self._known, leftmost=True).str.replace_all(_ADDRESS, "$1")
+        # An id of a model may look like a key.
+        keys = (messages - cs.starts_with("model_")).str.replace_all(_KEY, "[removed]")
+        frame = frame.with_columns(known).with_columns(keys)
+        return frame.with_columns(messages.str.replace_all(_FOLDER, "[path]"))
 
 
 def refuse_existing(target: Path) -> None:
@@ -131,37 +104,6 @@ def refuse_existing(target: Path) -> None:
 def csv_of(frame: pl.DataFrame) -> bytes:
     """Return a table as CSV that spreadsheets cannot run."""
     return to_csv(Rows(tuple(frame.columns), tuple(frame.iter_rows()))).encode("utf-8")
-
-
-# --- what must not leave ----------------------------------------------------------------------------------------------
-class Cleaner:
-    """Takes secrets of the environment, credentials in addresses and paths of the user out of every text that leaves."""
-
-    def __init__(self, study: Study) -> None:
-        secret = (name for name in os.environ if name in study.variables or _SECRET_NAME.search(name))
-        values = (os.environ[name].strip() for name in secret)
-        places = map(str, (study.home, study.path.parent, Path.home(), Path.cwd()))
-        known = {each: "[removed]" for each in values if len(each) >= _SHORTEST}
-        known |= {each: "[path]" for each in places if each.count("/") > 1}
-        # as JSON holds them
-        known |= {json.dumps(each)[1:-1]: instead for each, instead in known.items()}
-        # The longest first: a folder in another is within the longer path.
-        self._known = dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
-
-    def text(self, text: str, *, message: bool = True) -> str:
-        """Return a text without what must not leave; a ``message`` is no prompt and no reply."""
-        # Half a pair of surrogates is in no table.
-        whole = text.encode("utf-8", "replace").decode("utf-8")
-        return str(self.frame(pl.DataFrame({"message" if message else "text": [whole]})).item())
-
-    def frame(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a table without what must not leave."""
-        texts, messages = cs.string(), cs.string() & cs.by_name(*_MESSAGES, require_all=False)
-        known = texts.str.replace_many(self._known, leftmost=True).str.replace_all(_ADDRESS, "$1")
-        # An id of a model may look like a key.
-        keys = (messages - cs.starts_with("model_")).str.replace_all(_KEY, "[removed]")
-        frame = frame.with_columns(known).with_columns(keys)
-        return frame.with_columns(messages.str.replace_all(_FOLDER, "[path]"))
 
 
 def each_text(value: Any, change: Callable[[str], Any]) -> Any:
@@ -182,19 +124,13 @@ def sources(benchmark: Bound) -> list[Source]:
 
 def may_copy(benchmark: Bound) -> bool:
     """Whether the items may be passed on: shipped, generated and own ones, and those of sources with an open licence."""
-    named = named_paths(benchmark.settings.model_dump(mode="json"), benchmark.study.beside)
     # A folder that the study names holds copies of somebody else's data.
-    copies = any(path.is_dir() for path in named.values())
+    copies = any(benchmark.study.beside(each).is_dir() for each in named_paths(benchmark.settings))
     return not copies and all(_OPEN.search(each.licence) for each in sources(benchmark))
 
 
-def named_paths(value: Any, beside: Callable[[Path], Path]) -> dict[str, Path]:
-    """Return the files and folders that texts of a study file name, by text."""
-    texts, found = list[str](), dict[str, Path]()
-    each_text(value, texts.append)
-    for text in (text for text in texts if {"/", "."} & set(text)):
-        # a text may be too long for a name, hold a NUL, or begin with the ~ of nobody
-        with contextlib.suppress(OSError, ValueError, RuntimeError):
-            if (path := beside(Path(text))).exists():
-                found[text] = path
-    return found
+def named_paths(*tables: Settings) -> list[Path]:
+    """Return the files and folders that tables of a study file name, as they are written there."""
+    values = (each if isinstance(each, tuple) else (each,) for own in tables for each in vars(own).values())
+    # "sample" is what ships with a benchmark
+    return [each for each in chain(*values) if isinstance(each, Path) and each != Path("sample")]
