@@ -35,11 +35,9 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
 FORMAT, ABOUT, STUDY, HOME = 3, "metacog.json", "study.toml", "home"
-# the first part of every path in its study file
-_NAMED = {(HOME,), ("files",), ("[path]",)}
-# All that may be in it. A table of scores would be believed and not computed.
+# All that may be in it, and be named in its study file. A table of scores would be believed and not computed.
 _NAMES = re.compile(
-    r"metacog\.json|README\.md|study\.toml"
+    r"metacog\.json|README\.md|study\.toml|\[path\]"
     r"|(?:files|tables|home/(?:items|people|audits|imported|transcripts))(?:/(?!\.\.?(?:/|$))[^/\\:\0]+)+"
 )
 
@@ -86,8 +84,7 @@ def _study_file(facts: Facts) -> tuple[bytes, dict[str, Path]]:
     for each in named_paths(*facts.study.benchmarks.values()):
         path = facts.study.beside(each)
         if path.is_file():
-            # Files of two folders may have one name.
-            known[each] = f"files/{files.file_sha256(path)[:8]}/{path.name}"
+            known[each] = f"files/{files.file_sha256(path)[:16]}{path.suffix}"
             sent[known[each]] = path
         elif path.exists():
             known[each] = "[path]"
@@ -169,11 +166,10 @@ def rebuild(archive: Path, folder: Path) -> tuple[str, dict[str, bool]]:
     with files.making_folder(folder) as temporary:
         about = unpack(archive, temporary)
         study = load_study(temporary / STUDY)
-        named = (Path(study.study.home or ""), *named_paths(*study.benchmarks.values()))
-        odd = (each for each in named if each.parts[:1] not in _NAMED or ".." in each.parts)
-        outside = next(odd, study.deploy.store)
-        if outside is not None:
-            raise StudyError(f"{STUDY} of the bundle names {outside}, which is not in it")
+        named = (str(each) for each in named_paths(*study.benchmarks.values()))
+        outside = next((each for each in named if not _NAMES.fullmatch(each)), study.deploy.store)
+        if outside is not None or study.study.home != HOME:
+            raise StudyError(f"{STUDY} of the bundle names {outside or study.home}, which is not in it")
         study.prepare()
         for each in folders.kept_folders(study.home):
             # brings the answers of the copy to a journal

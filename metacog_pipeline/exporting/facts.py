@@ -25,18 +25,11 @@ from metacog_pipeline.leaderboard.read import query_table, read_table
 from metacog_pipeline.study import Settings, Study
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
-# They say when and on which disk a board was built, not what is on it: the same study is to give the same bytes.
-_OF_THE_BUILD = ("inputs", "snapshot")
-_TEXTS_OF_ITEMS = ("question", "key", "facts", "request_json")
-# The body of a reply is packed: it cannot be searched for secrets.
-CALLS = "select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded"
 # Licences that allow copies to be passed on, as publishers write them.
 _OPEN = re.compile(
     r"(?i)\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b"
 )
 _SECRET_NAME = re.compile(r"(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DSN")
-# characters of a secret: shorter values are words, which stand in every text
-_SHORTEST = 8
 _ADDRESS = r"(?i)\b([a-z][a-z0-9+.-]*://)[^/\s:@\"']+(?::[^/\s@\"']*)?@"
 _KEY = r"\b(?:sk|gsk|hf|r8|xai|pk)[-_][A-Za-z0-9_-]{8,}|AIza[\w-]{10,}|(?i:bearer)\s+[\w.~+/=-]{8,}"
 _FOLDER = r"(?:/(?:home|Users|root)|[A-Za-z]:\\+Users)[/\\][^\s\"',;:)]*"
@@ -56,7 +49,8 @@ class Facts:
         secret = (name for name in os.environ if name in study.variables or _SECRET_NAME.search(name))
         values = (os.environ[name].strip() for name in secret)
         places = map(str, (study.home, study.path.parent, Path.home(), Path.cwd()))
-        known = {each: "[removed]" for each in values if len(each) >= _SHORTEST}
+        # Shorter values are words, which stand in every text.
+        known = {each: "[removed]" for each in values if len(each) >= 8}
         known |= {each: "[path]" for each in places if each.count("/") > 1}
         # as JSON holds them
         known |= {json.dumps(each)[1:-1]: instead for each, instead in known.items()}
@@ -65,10 +59,10 @@ class Facts:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return every table of the leaderboard that has rows; names in alphabetical order."""
-        sql = "select table_name from duckdb_tables() where database_name = 'leaderboard' order by all"
-        names = (str(name) for (name,) in read_table(self.home, sql).rows if name not in _OF_THE_BUILD)
-        found = {name: self.table(f"from {name}") for name in names}
-        return {name: frame for name, frame in found.items() if frame.height}
+        sql = "select table_name from duckdb_tables() where database_name = 'leaderboard'"
+        # These say when and on which disk a board was built: the same study is to give the same bytes.
+        names = {str(name) for (name,) in read_table(self.home, sql).rows} - {"inputs", "snapshot"}
+        return {name: frame for name in sorted(names) if (frame := self.table(f"from {name}")).height}
 
     def table(self, sql: str) -> pl.DataFrame:
         """Return what a query of the leaderboard gives, as it may leave, in order of its rows."""
@@ -84,8 +78,8 @@ class Facts:
         """Return a table without secrets and paths of the user, and without texts of items that may not be passed on."""
         if {"benchmark", "item_id"} <= set(frame.columns):
             closed = pl.col("benchmark").str.strip_suffix(JUDGEMENTS).is_in(self.closed)
-            items = cs.by_name(*_TEXTS_OF_ITEMS, require_all=False)
-            frame = frame.with_columns(pl.when(~closed).then(items))
+            texts = cs.by_name("question", "key", "facts", "request_json", require_all=False)
+            frame = frame.with_columns(pl.when(~closed).then(texts))
         every, messages = cs.string(), cs.string() & cs.by_name(*_MESSAGES, require_all=False)
         known = every.str.replace_many(self._known, leftmost=True).str.replace_all(_ADDRESS, "$1")
         # An id of a model may look like a key.
@@ -97,8 +91,7 @@ class Facts:
 def refuse_existing(target: Path) -> None:
     """Refuse a target that is there."""
     if os.path.lexists(target):
-        why = "is there already; choose a new place, or move it away: nothing is overwritten"
-        raise StudyError(f"{target}: {why}")
+        raise StudyError(f"{target}: is there already; choose a new place: nothing is overwritten")
 
 
 def csv_of(frame: pl.DataFrame) -> bytes:
@@ -132,5 +125,5 @@ def may_copy(benchmark: Bound) -> bool:
 def named_paths(*tables: Settings) -> list[Path]:
     """Return the files and folders that tables of a study file name, as they are written there."""
     values = (each if isinstance(each, tuple) else (each,) for own in tables for each in vars(own).values())
-    # "sample" is what ships with a benchmark
-    return [each for each in chain(*values) if isinstance(each, Path) and each != Path("sample")]
+    # Other words are what ships with a benchmark, as "sample".
+    return [each for each in chain(*values) if isinstance(each, Path) and {"/", ".", "~"} & set(str(each))]

@@ -1,6 +1,4 @@
-"""The formats of other programs: ``csv`` and ``hf`` (Parquet) are tables with a dataset card, ``eee`` is Every Eval Ever,
-``inspect`` are logs of inspect_ai.
-"""
+"""The formats of other programs: tables with a dataset card, Every Eval Ever, and logs of inspect_ai."""
 
 from __future__ import annotations
 
@@ -15,16 +13,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.exporting.facts import CALLS, Facts, csv_of, refuse_existing, sources
+from metacog_pipeline.exporting.facts import Facts, csv_of, refuse_existing, sources
 from metacog_pipeline.files import making_folder, sha256_hex
 from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.study import Study
 
 #: The files of an export: name and content.
 Entries = Iterator[tuple[str, bytes]]
-#: An answer to an item under a condition, as inspect_ai keeps it.
-Sample = dict[str, Any]
 EEE_SCHEMA, SCORER = "0.3.0", "metacog"
+# The body of a reply is packed: it cannot be searched for secrets.
+CALLS = "select * exclude (raw_zstd) from transcripts semi join progress using (benchmark, model, run) where not superseded"
 _SAMPLES = f"""
 select calls.*, question, key, correct, response, confidence
 from ({CALLS}) as calls
@@ -92,14 +90,14 @@ def _card(facts: Facts, frames: Iterable[str], place: str) -> str:
 
 
 # --- samples, and logs of inspect_ai ----------------------------------------------------------------------------------
-def _samples(facts: Facts, *names: str) -> Iterator[tuple[Any, list[Sample]]]:
+def _samples(facts: Facts, *names: str) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
     """Yield each benchmark and its values of ``names``, as its model, with the samples that have them."""
     calls = facts.table(_SAMPLES).sort(*_PLACE, "started_at", "step").iter_rows(named=True)
     for key, own in groupby(calls, itemgetter("benchmark", *names)):
         yield key, [_sample(each) for _, each in groupby(own, itemgetter(*_PLACE))]
 
 
-def _sample(found: Iterator[dict[str, Any]]) -> Sample:
+def _sample(found: Iterator[dict[str, Any]]) -> dict[str, Any]:
     # A failed call was asked again: the last of each step counts.
     calls = list({each["step"]: each for each in found}.values())
     last, asked, talk = calls[-1], list[dict[str, str]](), list[dict[str, str]]()
@@ -201,7 +199,7 @@ def _eee_score(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _eee_result(benchmark: str, each: Sample) -> dict[str, Any]:
+def _eee_result(benchmark: str, each: dict[str, Any]) -> dict[str, Any]:
     output, read, about = each["output"], each["scores"][SCORER], each["metadata"]
     value, single = {"C": 1.0, "I": 0.0, "N": 0.0}.get(read["value"], read["value"]), about["calls"] == 1
     asked = "\n\n".join(turn["content"] for turn in each["input"])
