@@ -62,23 +62,29 @@ def write(study: Study, target: Path) -> str:
 
 
 def _entries(facts: Facts) -> Entries:
-    study, named = _study_file(facts)
+    study, sent = _study_file(facts)
     yield STUDY, study
-    for name, path in (named | _kept(facts)).items():
+    for benchmark in facts.benchmarks:
+        kept = [human_respondents.path_of(facts.home, benchmark.name), reader_error.error_path(benchmark)]
+        if benchmark.name not in facts.closed:
+            # Results of the steps before the items leave too: some boards rest on them.
+            kept += [construction.result_path(benchmark, step.name) for step in benchmark.construction()]
+        sent |= {f"{HOME}/{facts.home.key(path)}": path for path in kept if path.is_file()}
+        for partition, now in _partitions(benchmark):
+            yield from _answers(facts, partition, now)
+    for name, path in sent.items():
         data = path.read_bytes()
-        # Parquet, or packed
+        # Parquet, whose rows carry digests, or packed
         with contextlib.suppress(UnicodeDecodeError):
             data = facts.text(data.decode("utf-8"), message=False).encode("utf-8")
         yield name, data
-    for benchmark in facts.benchmarks:
-        for partition, now in _partitions(benchmark):
-            yield from _answers(facts, partition, now)
     yield from tables(facts, "tables/{}.csv", calls=False)
 
 
 def _study_file(facts: Facts) -> tuple[bytes, dict[str, Path]]:
-    """Return the study file without home, owners and deployment, and the files it names; folders are left out."""
-    table, sent = files.read_toml(facts.study.path), dict[str, Path]()
+    """Return the study file without home, owners and deployment, and the files its questions are in; no folders."""
+    table, imported = files.read_toml(facts.study.path), sorted(facts.home.imported.glob("*.jsonl"))
+    sent = {f"{HOME}/{facts.home.key(path)}": path for path in imported}
     # A name of a model may look like a key.
     known = {Path(each.name): each.name for each in facts.study.askable}
     for each in named_paths(*facts.study.benchmarks.values()):
@@ -93,16 +99,6 @@ def _study_file(facts: Facts) -> tuple[bytes, dict[str, Path]]:
     table["study"]["home"] = HOME
     clean = each_text(table, lambda text: known.get(Path(text)) or facts.text(text))
     return new_file.toml_text(clean).encode("utf-8"), sent
-
-
-def _kept(facts: Facts) -> dict[str, Path]:
-    """Return what boards rest on besides answers, by the names of entries; items where they may be copied."""
-    home, found = facts.home, sorted(facts.home.imported.glob("*.jsonl"))
-    for benchmark in facts.benchmarks:
-        found += [human_respondents.path_of(home, benchmark.name), reader_error.error_path(benchmark)]
-        if benchmark.name not in facts.closed:
-            found += [construction.result_path(benchmark, step.name) for step in benchmark.construction()]
-    return {f"{HOME}/{home.key(path)}": path for path in found if path.is_file()}
 
 
 def _partitions(benchmark: Bound) -> Iterator[tuple[Partition, dict[str, str]]]:

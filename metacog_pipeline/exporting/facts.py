@@ -80,6 +80,8 @@ class Facts:
             closed = pl.col("benchmark").str.strip_suffix(JUDGEMENTS).is_in(self.closed)
             texts = cs.by_name("question", "key", "facts", "request_json", require_all=False)
             frame = frame.with_columns(pl.when(~closed).then(texts))
+        # A map is searched as JSON.
+        frame = frame.with_columns(cs.by_dtype(pl.Map).map_elements(json.dumps, return_dtype=pl.String))
         every, messages = cs.string(), cs.string() & cs.by_name(*_MESSAGES, require_all=False)
         known = every.str.replace_many(self._known, leftmost=True).str.replace_all(_ADDRESS, "$1")
         # An id of a model may look like a key.
@@ -111,8 +113,7 @@ def each_text(value: Any, change: Callable[[str], Any]) -> Any:
 # --- licences, and files that a study names ---------------------------------------------------------------------------
 def sources(benchmark: Bound) -> list[Source]:
     """Return the published files that the items of a study are made from."""
-    needed = benchmark.needed_sources()
-    return [each for each in benchmark.sources if each.name in needed]
+    return [each for each in benchmark.sources if each.name in benchmark.needed_sources()]
 
 
 def may_copy(benchmark: Bound) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from metacog_pipeline.exporting import FORMATS
+from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study
 from tests.conftest import ROOT
@@ -107,3 +108,10 @@ def test_items_that_may_not_be_passed_on_leave_by_id_and_hash(metacog, made, tmp
     )
     assert set(calls["request_json"]) == {None} and set(calls["item_hash"]) == set(items["item_hash"])
     assert items.select("question", "key", "facts").null_count().row(0) == (6, 6, 6)
+
+
+def test_columns_of_the_own_question_file_are_searched_as_well(made):
+    own = pl.DataFrame(
+        {"own": [{"scan": f"{made.parent}/scan.png"}]}, schema={"own": pl.Map(pl.String, pl.String)}
+    )
+    assert Facts(load_study(made)).leaving(own).rows() == [('{"scan": "[path]/scan.png"}',)]
