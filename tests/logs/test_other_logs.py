@@ -64,6 +64,7 @@ def written(number, doc, target, reply):
     ("doc", "target"),
     [({"question": "Which?", "options": ["u", "v", "w"], "answer_index": 1}, "B"),
      ({"Question": "Which?", "choice1": "u", "choice2": "v", "choice3": "w"}, "(B)"),
+     ({"question": "Which?", "options": {"A": "u", "B": "v", "C": "w"}}, "B"),
      ({"input": "Which?\nOptions:\n(A) u\n(B) v\n(C) w"}, "(B)")],
 )  # fmt: skip
 def test_options_are_found_where_tasks_of_lm_eval_keep_them(tmp_path, take, doc, target):

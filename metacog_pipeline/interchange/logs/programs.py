@@ -1,4 +1,4 @@
-"""Results of programs: Every Eval Ever, promptfoo, oaieval, OpenCompass, lm-eval, lighteval, HELM."""
+"""Results of programs, a function for each: Every Eval Ever, promptfoo, oaieval, OpenCompass, lm-eval, lighteval, HELM."""
 
 from __future__ import annotations
 
@@ -105,10 +105,11 @@ _OF_TEXTS = {"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte"
 
 def lm_eval(path: Path, rows: Iterator[Row]) -> Iterator[Sample]:
     """Yield the samples; a reply that several filters read is in several lines and is one answer."""
-    model = path.resolve().parent.name.replace("__", "/")  # samples do not say it
+    # samples do not say their model
+    task, model = record.task_of(path), path.resolve().parent.name.replace("__", "/")
     seen: dict[str, Any] = {}
     for row in rows:
-        made, replies = Sample(str(row.get("doc_id")), record.task_of(path), model), row.get("resps")
+        made, replies = Sample(str(row.get("doc_id")), task, model), row.get("resps")
         first = seen.setdefault(made.name, replies)
         if first is not replies and first == replies:
             yield replace(made, why="is the same reply, read by another filter", same=True)
@@ -169,11 +170,10 @@ def _lm_eval_question(row: Row, pairs: Sequence[Sequence[str]], n: int, *, read:
 
 
 def _doc_options(doc: Row) -> list[str]:
-    # HellaSwag has endings, COPA choice1, others a list or a list below text
-    found = doc.get("choices") or doc.get("options") or doc.get("endings")
-    found = at(found, "text") or found
+    # HellaSwag has endings, COPA choice1, others a list, a list below text, or texts by letter
+    found = at(doc, "choices", "text") or doc.get("choices") or doc.get("options") or doc.get("endings")
     columns = option_columns(list(doc)).values()
-    return [*map(str, found if isinstance(found, list) else [doc[each] for each in columns])]
+    return [*map(str, listed(found) if isinstance(found, dict | list) else [doc[each] for each in columns])]
 
 
 # --- lighteval, both generations: a Parquet file with a row for each item ----------------------------------------------
