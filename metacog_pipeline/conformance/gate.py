@@ -192,29 +192,32 @@ def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
     narrow, (model, honest) = narrowed(gate.benchmark, rates), next(iter(gate.transcripts.items()))
 
     def measured(answers: pl.DataFrame) -> pl.DataFrame:
-        items = answers["item_id"].unique(maintain_order=True).to_list()
+        items = answers["item_id"].unique().to_list()
         read = gate.derived(gate.read({model: answers}, answers["condition"].unique().to_list(), items))
-        halves = [read.filter(pl.col("item_id").is_in(items[start::2])) for start in (0, 1)]
-        made = (estimates(narrow, gate.grouped(each)) for each in halves)
-        found = pl.concat(each.with_columns(half=pl.lit(place)) for place, each in enumerate(made))
+        found = estimates(narrow, gate.grouped(read))
         return found.filter(pl.col("measure").is_in(rates), pl.col("n") >= FEWEST)
 
-    raised, key = set[str](), ["dataset", "condition", "measure", "half"]
+    def lifted(answers: pl.DataFrame, usual: pl.DataFrame, step: str, text: str) -> set[tuple[str, ...]]:
+        told = pl.when(pl.col("step") == step).then(pl.lit(text)).otherwise("text")
+        both = measured(answers.with_columns(text=told)).join(usual, on=key, suffix="_honest")
+        above = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))
+        return {*above.select(key).iter_rows()}
+
+    raised, key = set[str](), ["dataset", "condition", "measure"]
     for (step,), asked in honest.group_by("step", maintain_order=True):
-        every, here = asked["item_id"].unique(maintain_order=True), pl.col("step") == step
+        every = asked["item_id"].unique(maintain_order=True)
         some = every.gather_every(max(1, len(every) // SOME))
-        own = honest.filter(
-            pl.col("condition").is_in(asked["condition"].unique()), pl.col("item_id").is_in(some)
-        )
-        usual = measured(own)
+        own = honest.filter(pl.col("condition").is_in(asked["condition"].unique()))
+        one, two = (own.filter(pl.col("item_id").is_in(some[start::2])) for start in (0, 1))
+        usual = measured(one)
         for text in _kinds_of_reply(asked):
-            fixed = measured(own.with_columns(text=pl.when(here).then(pl.lit(text)).otherwise("text")))
-            both = fixed.join(usual, on=key, suffix="_honest")
-            lifted = both.filter(pl.col("estimate") >= WHOLE, pl.col("estimate") > pl.col("estimate_honest"))
+            found = lifted(one, usual, str(step), text)
             # In both halves of the items: a reply that happens to be right once is no way to lift a rate.
-            found = {*lifted.filter(pl.len().over(key[:3]) == 2)["measure"]} - raised
-            raised |= found
-            for measure in sorted(found):
+            if found:
+                found &= lifted(two, measured(two), str(step), text)
+            new = {measure for *_, measure in found} - raised
+            raised |= new
+            for measure in sorted(new):
                 yield Red("hit rate alone", measure, f"the reply {text[:30]!r} to everything lifts it to 1")
 
 

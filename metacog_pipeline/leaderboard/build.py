@@ -82,6 +82,7 @@ def _board(home: Home, project: Project, files: Sequence[str], left_out: Mapping
         made.make_all()
         tables = tuple(made.tables)  # those about the build itself, made next, are not among them
         snapshot = made.write_facts()
+        made.write_comments()
     return BuildResult(home.leaderboard, snapshot, tables, made.tests, left_out)
 
 
@@ -109,6 +110,7 @@ class _Build:
     views: Views
     tables: list[TableResult] = field(default_factory=list)
     tests: int = 0
+    comments: dict[str, list[str]] = field(default_factory=dict)  # the statements of each table
 
     def make_all(self) -> None:
         """Make and test every table; BrokenError where one that benchmarks share cannot be made or breaks a test."""
@@ -142,6 +144,12 @@ class _Build:
             self.make(model)
         return shot
 
+    def write_comments(self) -> None:
+        """Write what tables and columns mean into the database."""
+        # In one transaction of all tables: each would be written to the disk on its own.
+        said = (each for comments in self.comments.values() for each in comments)
+        self.views.connection.execute(";\n".join(["begin", *said, "commit"]))
+
     def make(self, model: SqlModel) -> None:
         """Make one table and run its tests; where it is of one benchmark and fails, leave it empty with the reason."""
         connection, table = self.views.connection, f"{model.schema}.{identifier(model.name)}"
@@ -150,7 +158,7 @@ class _Build:
             for read in model.reads:
                 self.views.ensure(read)
             connection.execute(f"create table {table} as\n{model.sql}")
-            _describe(connection, model, table)
+            self.comments[table] = _comments(connection, model, table)
             for test in self._due(model):
                 require_none(connection, test)
                 self.tests += 1
@@ -161,7 +169,7 @@ class _Build:
                 raise BrokenError(reason) from None
             refuse_torn(self.home, self.views.files)
             _make_empty(connection, model, table)
-            _describe(connection, model, table, reason)
+            self.comments[table] = _comments(connection, model, table, reason)
         [(rows,)] = connection.execute(f"select count(*) from {table}").fetchall()
         lineage = self.views.project.lineage(model)
         self.tables.append(TableResult(model.name, model.schema, rows, lineage, reason))
@@ -201,10 +209,10 @@ def _make_empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: s
         connection.execute(f"create table {table} (reason varchar)")
 
 
-def _describe(
+def _comments(
     connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str | None = None
-) -> None:
-    """Write what a table and its columns mean into the database."""
+) -> list[str]:
+    """Return the statements that say what a table and its columns mean."""
     columns = connection.table(table).columns
     unknown = {name for name in model.columns if "*" not in name} - {*columns}
     if unknown and reason is None:
@@ -214,5 +222,4 @@ def _describe(
     for name in columns:
         if words := meaning(model.columns, name):
             comments.append(f"comment on column {table}.{identifier(name)} is {text(words)}")
-    # In one transaction: each on its own would be written to the disk.
-    connection.execute(";\n".join(["begin", *comments, "commit"]))
+    return comments

@@ -110,10 +110,13 @@ def decoded(text: str) -> Iterator[tuple[Any, int, int]]:
             continue
         try:
             data, length = _DECODER.raw_decode(text[start : start + MOST_OF_OBJECT])
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             broken += 1
+            # Each mark within nests that are too deep is the next one that is: each costs as much again.
+            if isinstance(error, RecursionError) and broken > MOST_BROKEN:
+                return
             length = _length(text, start) if mark[0] == "{" and broken <= MOST_BROKEN else 0
-            data = _mended(text[start : start + length])
+            data = _mended(text[start : start + length]) if length else None
         if isinstance(data, dict) or _objects(data):
             end = start + length
             yield data, start, end
