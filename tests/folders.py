@@ -3,8 +3,10 @@
 What a kill leaves behind is the same in memory. Whoever wants a disk sets ``PYTEST_DEBUG_TEMPROOT`` or ``--basetemp``.
 """
 
+import fcntl
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
@@ -25,3 +27,16 @@ def in_memory() -> Path | None:
         return None
     programs_run = not there.f_flag & getattr(os, "ST_NOEXEC", 8)
     return MEMORY if room >= ROOM and programs_run and os.access(MEMORY, os.W_OK) else None
+
+
+def made_once(base: Path, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that one worker of `make test` makes for all: nobody may change it; ``base`` is a worker's own."""
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / name).exists():
+            being_made = shared / f"{name}-being-made"
+            being_made.mkdir()
+            make(being_made)
+            being_made.rename(shared / name)
+    return shared / name

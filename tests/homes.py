@@ -4,18 +4,21 @@ import functools
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard import build as boards
 from metacog_pipeline.leaderboard.datasets import Dataset
-from metacog_pipeline.leaderboard.sql_folder import load_project
+from metacog_pipeline.leaderboard.sql_folder import Project, load_project
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study, load_study
 
@@ -61,6 +64,31 @@ def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
     shape = ", ".join(f"null::{kind} as {name}" for name, kind in columns)
     with duckdb.connect() as connection:
         return connection.sql(f"select {shape} where false").to_arrow_table().schema
+
+
+def few_tables(patch: pytest.MonkeyPatch, *names: str, tested: bool = False) -> None:
+    """Have boards made of these tables and of what they read, which takes a fraction of the time of all.
+
+    For tests of what comes before a board; the tests of its tables are run where they are ``tested``.
+    """
+    patch.setattr(boards, "load_project", lambda folder=None: _few(load_project(folder), names, tested))
+    patch.setattr(boards._Build, "write_comments", lambda self: None)
+
+
+def _few(project: Project, names: Sequence[str], tested: bool) -> Project:
+    # What is made last says of every board whether it is complete.
+    kept, found = {*names, "progress"}, set[str]()
+    while found != kept:
+        found = {*kept}
+        for model in project.models:
+            if model.name in kept:
+                kept |= {*model.reads, *project.lineage(model)}
+    models = [each for each in project.models if each.name in kept]
+    tables = {each.name for each in project.models} - kept
+    tests = [each for each in project.tests if tested and not tables & {*each.reads}]
+    if not tested:
+        models = [replace(each, tests=()) for each in models]
+    return replace(project, models=tuple(models), tests=tuple(tests))
 
 
 def print_numbers(home: Home, benchmark: str, *, claims: bool = True) -> None:

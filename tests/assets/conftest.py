@@ -22,6 +22,7 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study import load_study
 from tests.forked import Forked, Loaded
+from tests.homes import few_tables
 from tests.simulated_server import ServerThread
 from tests.studies import metamedqa, write_study
 
@@ -104,8 +105,12 @@ def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch, loaded, few_resamples):
-    """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
+    """An empty bench whose study is the one this process shows.
+
+    Its report is a stub and its board has few tables: tests/cli writes whole ones.
+    """
     monkeypatch.setattr("metacog_assets.boards.build_report", _stub_of_the_report)
+    few_tables(monkeypatch, "leaderboard", "progress", "comparisons", "verdict")
     made = Bench(tmp_path, DagsterInstance.ephemeral(), loaded)
     made.write(model("first"), model("second"))
     monkeypatch.setenv("METACOG_STUDY", str(made.path))

@@ -58,6 +58,8 @@ def test_a_person_sees_what_the_last_run_of_an_asset_found(page):
     visible(page, "verdict (simulated respondents)").first.wait_for()
 
 
+# What the click starts is run by `assets/test_automation.py`; `test_backfill.py` clicks as well.
+@pytest.mark.proof
 def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study):
     page.goto("/assets/metamedqa/transcripts")
     visible(page, "dollars").first.wait_for()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.cli import main
+from tests.folders import made_once
 from tests.forked import FEW_DRAWS
 
 
@@ -76,7 +77,11 @@ def study(tmp_path):
 @pytest.fixture(scope="session")
 def done_once(tmp_path_factory):
     """The folder of a study whose simulated model is done."""
-    study = tmp_path_factory.mktemp("finished") / "study.toml"
+    return made_once(tmp_path_factory.getbasetemp(), "finished", _run_in)
+
+
+def _run_in(folder):
+    study = folder / "study.toml"
     study.write_text(
         STUDY.replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""), encoding="utf-8"
     )
@@ -84,7 +89,6 @@ def done_once(tmp_path_factory):
         patch.setenv(FEW_DRAWS, "1")
         main(["run", str(study), "--quiet"])
     assert not ended.value.code
-    return study.parent
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import new_home, write_study
 
 NAME = "stranger"
@@ -64,6 +64,13 @@ def made(folder, names):
     for name, (file, rows) in product(names, FILES.items()):
         written(home, file, rows, name)
     return home
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few():
+    with pytest.MonkeyPatch.context() as patch:
+        few_tables(patch, *SHARED, "costs", "metamedqa_twice", tested=True)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,16 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Usage
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import call
 
 PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
 PRICES = {"price_in": 2.0, "price_out": 8.0, "price_cached_in": 0.5, "price_reasoning": 10.0}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    few_tables(monkeypatch, "costs", tested=True)
 
 
 def _spec(**prices: Any) -> ModelSpec:

@@ -6,10 +6,15 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import WHEN, call
 
 PATH = "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    few_tables(monkeypatch, "model_drift")
 
 
 def asked(question: str = "Q?", temperature: float = 0.0) -> dict[str, object]:

@@ -12,12 +12,17 @@ from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.printing import sections
 from metacog_pipeline.leaderboard.read import board, run_query
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import estimates
 
 Row = Mapping[str, object]
 RATIO, SHARE, LESS = "m_ratio_mafc", "unknown_recall", "ece"
 NEAR_0, LACKS = "d' may be 0", "incomplete: 1 of 12 not answered"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    few_tables(monkeypatch, "calibration", "run_estimates", "models", "scores", "comparisons", tested=True)
 
 
 def put(home: Home, model: str, *rows: Row, run: int | None = None, source: str = "measured") -> None:

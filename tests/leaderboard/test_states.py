@@ -8,10 +8,16 @@ from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note_leaderboard
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
+from tests.homes import few_tables
 from tests.studies import write_study
 
 WHEN = "2026-01-02T00:00:00+00:00"
 FAILED = {"state": "failed", "n_answered": 7, "finished_at": WHEN, "message": "no connection"}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    few_tables(monkeypatch, "models", "progress")
 
 
 @pytest.fixture

@@ -9,8 +9,14 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import query_table, run_query
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
-from tests.homes import rows, write
+from tests.homes import few_tables, rows, write
 from tests.leaderboard.conftest import call, write_model
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch, request):
+    if "leaderboard" not in request.function.__name__:  # that one looks into every table
+        few_tables(monkeypatch, "models", "run_estimates", "answers", "progress", "metamedqa_responses")
 
 
 def one(home: Home, sql: str) -> tuple[tuple[object, ...], ...]:

@@ -4,10 +4,15 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from tests.homes import rows, write
+from tests.homes import few_tables, rows, write
 from tests.leaderboard.conftest import estimates
 
 ECE = "harmonised_ece"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    few_tables(monkeypatch, "verdict")
 
 
 @pytest.fixture

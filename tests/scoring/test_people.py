@@ -19,6 +19,7 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.scoring import human_respondents as people
 from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import load_study
+from tests.homes import few_tables
 from tests.studies import write_study
 
 KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
@@ -83,7 +84,8 @@ def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, t
     assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
 
 
-def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path):
+def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path, monkeypatch):
+    few_tables(monkeypatch)
     study = into.study
     publishing.publish(study)
     for change in (

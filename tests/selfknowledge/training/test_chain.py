@@ -39,7 +39,7 @@ def own(write, make_model, tmp_path):
 @pytest.fixture
 def tiny_world(monkeypatch):
     """Train the small model for a few steps only, on a few people."""
-    for name, few in (("STEPS", 30), ("PEOPLE", 256), ("FICTIONAL", 64)):
+    for name, few in (("STEPS", 8), ("PEOPLE", 64), ("FICTIONAL", 16)):
         monkeypatch.setattr(small, name, few)
 
 
