@@ -60,7 +60,7 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     benchmark = None if Path(named).exists() or not others else named
     options = ImportOptions(
         given["trust"], cells.parse_scale(given["scale"]), cells.parse_words(given["words"]), model=given["model"],
-        run=given["run"], benchmark=benchmark, people=given["people"],
+        run=given["run"], benchmark=benchmark, people=given["people"], quiet=quiet,
     )  # fmt: skip
     done = [
         _one(file, study_file, quiet, given, options)
@@ -87,7 +87,7 @@ def _one(
 
         into = importing.benchmark_of(load_study(study_file), options.benchmark)
         found, counts["people"] = human_respondents.keep(into, file, pairs, condition, options)
-    for line in () if quiet else found.summary:
+    for line in found.summary:
         printing.say(f"{file.name}: {line}", understood=[line])
     counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())

@@ -92,6 +92,7 @@ class Answers:
             for name in {_folded(each) for each in (item.item_id, *rules.questions(item))}:
                 self._named.setdefault(name, []).append(item)
         self.confidence, self.agree = Confidence(path, rules, options), 0
+        self._taken: dict[tuple[str, int, str, str], int | str] = {}
 
     def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
         """Fill a sample with what its row says; `RowError` where that is no answer to an item."""
@@ -99,8 +100,14 @@ class Answers:
         item, stated = self._item(said), said.get("condition")
         condition = self._usual if absent(stated) else rules.condition_named(str(stated))
         rules.check_asked(item, condition)
-        made.texts = self._replies(item, condition, said, made.row)
         made.item, made.condition, made.run = item.item_id, condition, 1 if run is None else run
+        place = made.model, made.run, made.item, condition
+        if (
+            first := self._taken.get(place)
+        ) is not None:  # before its replies are put together: a long table has many
+            raise RowError(f"is given twice in one run, first in row {first}; the first one counts")
+        made.texts = self._replies(item, condition, said, made.row)
+        self._taken[place] = made.row or made.name
         if not missing(correct := said.get("correct")):
             made.right = answer_cells.correctness(self._options.word(correct))
         key = answer_cells.only(self._options.word(said.get("key")))

@@ -60,6 +60,7 @@ class ImportOptions:
     run: int | None = None  # what the first run of the file becomes
     benchmark: str | None = None  # of the study, which the file is about
     people: str | None = None  # the column that names human respondents, who are the models then
+    quiet: bool = False  # without a summary, for which replies are read
 
     def word(self, value: Any) -> Any:
         """Return the value of a word or a whole number; anything else as it is."""

@@ -104,7 +104,7 @@ def read_items(
         answers.of_log(path, rules, samples, options)
     names, items = models_of(path, study, samples, options), {item.item_id: item for item in rules.items}
     records = records_of(path, rules, items, samples, names)
-    return done(rules, samples, records, lines), names
+    return done(rules, samples, records, lines, options), names
 
 
 def read_respondents(
@@ -118,7 +118,7 @@ def read_respondents(
     matched = matching.match(file, into.items, samples, options.trust, new=False)
     _under(condition or rules.condition, samples)
     names = models_of(file, None, samples, options)
-    return done(rules, samples, records_of(file, rules, matched.items, samples, names), lines)
+    return done(rules, samples, records_of(file, rules, matched.items, samples, names), lines, options)
 
 
 def _built(into: Bound) -> RowRules:
@@ -153,7 +153,7 @@ def import_questions(
         matched.keep(made.home.imported)
     rules.benchmark = bound(made, name)
     construction.build(rules.benchmark)
-    return _keep(done(rules, samples, records, [*lines, *matched.decisions()]), made, name, fresh)
+    return _keep(done(rules, samples, records, [*lines, *matched.decisions()], options), made, name, fresh)
 
 
 def _under(condition: str, samples: Iterable[Sample]) -> None:
@@ -316,15 +316,18 @@ def _keep(
 
 # --- the summary ------------------------------------------------------------------------------------------------------
 def done(
-    rules: RowRules, samples: Sequence[Sample], records: Sequence[Record], lines: Iterable[str]
-) -> Imported:
+    rules: RowRules, samples: Sequence[Sample], records: Sequence[Record], lines: Iterable[str],
+    options: ImportOptions,
+) -> Imported:  # fmt: skip
     """Return what became of all samples, and how they were understood: each decision is one line, ``lines`` are more."""
     odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
     rejected, taken = [*map(_rejected, odd)], [each for each in samples if each.why is None]
     same = sum(each.same for each in samples)
     lost = len(samples) - len(taken) - same
     rows = f"{len(samples)} rows: {len(taken)} taken, {same} the same once more, {lost} not kept"
-    summary = (*_head(rules, taken, records), *lines, rows, *_reasons(rejected), *_verdicts(rules, taken))
+    summary: tuple[str, ...] = ()
+    if not options.quiet:
+        summary = *_head(rules, taken, records), *lines, rows, *_reasons(rejected), *_verdicts(rules, taken)
     return Imported(records, tuple(rejected), summary, rows=len(samples), same=same)
 
 
