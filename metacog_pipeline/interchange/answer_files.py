@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,14 +57,24 @@ class AnswerFile:
         self.path = path
         self._kind = kind_of(path)
         self._content = b"" if self._kind == ".parquet" else content(path)
+        self._refuse_empty(next(iter(self), None))
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of all columns in order of first appearance; StudyError where no row has any."""
         there = dict[str, None]()
         for row in self:
             there.update(dict.fromkeys(row.cells))
             if self._kind in (".csv", ".tsv", ".parquet"):
                 break  # every row has the columns of the first
-        if not there:
-            raise StudyError(f"{path}: there is no row in it; give one, in JSON with names in double quotes")
-        self.columns = list(there)  # in order of first appearance
+        self._refuse_empty(there)
+        return list(there)
+
+    def _refuse_empty(self, found: object) -> None:
+        if not found:
+            raise StudyError(
+                f"{self.path}: there is no row in it; give one, in JSON with names in double quotes"
+            )
 
     def __iter__(self) -> Iterator[FileRow]:
         if self._kind == ".parquet":

@@ -122,7 +122,8 @@ class _Table:
             text = reply_text(said["response"], "response")
         else:
             raise RowError("has no answer")
-        if not states_confidence(text):
+        # a reply is read for its confidence only where a cell has another one: that takes time
+        if cells.missing(said.get("confidence")) or not states_confidence(text):
             rated = self.confidence.rating(said, "confidence", row)
             text += f"\nConfidence: {rated}%" if cells.number(rated) is not None else ""
         return text
