@@ -85,6 +85,34 @@ class Forked:
         os.kill(self.pid, number)
 
 
+class Again:
+    """Stands for the module ``subprocess`` in a ``metacog`` that was forked: its run is forked from it."""
+
+    def __init__(self, history: Path) -> None:
+        self._history, self._child = history, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+    def Popen(self, command: Sequence[str], **options: Any) -> Any:
+        """Fork a run of a study; start anything else."""
+        if list(command[:3]) != RUN:
+            return subprocess.Popen(command, **options)
+        self._child = os.fork()
+        if self._child == 0:
+            asked = {"argv": command[1:], "env": options["env"], "cwd": str(Path.cwd())}
+            _run(asked, (0, options["stdout"] or 1, 2), self._history)
+        return self
+
+    def wait(self) -> int:
+        """Return the exit code of the run."""
+        return os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the run."""
+        os.kill(self._child, number)
+
+
 class Loaded:
     """Stands for the module ``subprocess``: runs are forked from one process that is started with the first of them."""
 
@@ -181,10 +209,16 @@ def _run(asked: Mapping[str, Any], files: Sequence[int], history: Path) -> None:
             shutil.copytree(history / name, own / name, dirs_exist_ok=True)
         for name in [each for each in sys.modules if each.startswith("metacog_assets")]:
             del sys.modules[name]  # they read the study when they are loaded; what they load in turn stays
+        sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
+        if registry := sys.modules.get("metacog_pipeline.registry"):  # of the packages on that path
+            registry.entries.cache_clear()
+            registry.load.cache_clear()
+            registry._broken.clear()
         if FEW_DRAWS in os.environ:
             importlib.import_module("draws").few_draws(importlib.import_module("pytest").MonkeyPatch())
         kind, *sys.argv = asked["argv"]
-        sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
+        if sys.argv[0] == "metacog_pipeline":
+            importlib.import_module("metacog_pipeline.cli.running").subprocess = Again(history)
         if kind == "-m":
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         elif kind == "-c":

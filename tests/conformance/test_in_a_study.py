@@ -1,15 +1,16 @@
 """Strangers' benchmarks in one study: a sound one stands on every board and page, a broken one is told of once."""
 
+import contextlib
 import json
 import os
-import subprocess
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.conformance.packages import install
+from tests.forked import Loaded
 from tests.studies import write_study
 
 PRINTS = """    parse = lambda self, *of: print('reading') or toy.SomeTrivia.parse(self, *of)
@@ -73,14 +74,23 @@ MEASURES = {"accuracy": "Share right.", "harmonised_brier": "mean of (conf - y)Â
 pytestmark = pytest.mark.slow
 
 
-def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with the packages installed and the study named."""
+@dataclass
+class Ended:
+    """A process that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def python(loaded: Loaded, folder: Path, *arguments: str) -> Ended:
+    """Run Python in a process of its own with the packages installed and the study named."""
     path = os.pathsep.join([str(folder / "installed"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder, env={**os.environ, "PYTHONPATH": path, "METACOG_STUDY": str(folder / "study.toml")},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    named = {**os.environ, "PYTHONPATH": path, "METACOG_STUDY": str(folder / "study.toml")}
+    with contextlib.chdir(folder):
+        started = loaded.python(*arguments, **named)
+    out, err = started.communicate()
+    return Ended(started.returncode, out, err)
 
 
 def study_of(folder: Path, *broken: str) -> None:
@@ -89,12 +99,9 @@ def study_of(folder: Path, *broken: str) -> None:
     write_study(folder, *MODELS, benchmarks=benchmarks, seed=1)
 
 
-def metacog(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(folder, "-m", "metacog_pipeline", *arguments)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, toy_folder):
+    """The folder of the study, with the packages."""
     made = tmp_path_factory.mktemp("mixed")
     (made / "installed").mkdir()
     for each in toy_folder.iterdir():
@@ -107,8 +114,14 @@ def folder(tmp_path_factory, toy_folder):
 
 
 @pytest.fixture(scope="module")
-def ran(folder):
-    return metacog(folder, "run", "study.toml", "--quiet")
+def metacog(loaded, folder):
+    """Return a function that runs ``metacog`` in the folder."""
+    return lambda *arguments: python(loaded, folder, "-m", "metacog_pipeline", *arguments)
+
+
+@pytest.fixture(scope="module")
+def ran(metacog):
+    return metacog("run", "study.toml", "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -157,19 +170,19 @@ def test_a_value_outside_its_range_has_no_number_and_a_status_with_both(rows):
         assert "from 0.0 to 1.0" in status
 
 
-def test_a_second_run_says_it_again_and_asks_nobody(folder, rows):
+def test_a_second_run_says_it_again_and_asks_nobody(metacog, rows):
     # Nor is an answer paid that nobody would read.
     assert rows("select count(*) from costs where benchmark = 'empty'") == [(0,)]
     before = rows("select sum(calls) from costs")
-    again = metacog(folder, "run", "study.toml", "--quiet")
+    again = metacog("run", "study.toml", "--quiet")
     assert again.returncode == 7 and rows("select sum(calls) from costs") == before
     for name in BROKEN.keys() - {"armless", "empty"}:
         assert any(BROKEN[name][1] in line and name in line for line in again.stderr.splitlines()), name
 
 
-def test_other_commands_tell_what_is_left_out_beside_clean_output(folder, ran):
+def test_other_commands_tell_what_is_left_out_beside_clean_output(metacog, folder, ran):
     study_of(folder / "some", *LEFT_OUT)
-    done = metacog(folder, "plan", "some/study.toml")
+    done = metacog("plan", "some/study.toml")
     assert done.returncode == 0 and "sometrivia" in done.stdout
     assert "hello" not in done.stdout and "nameless" not in done.stdout
     for name in LEFT_OUT:
@@ -178,11 +191,11 @@ def test_other_commands_tell_what_is_left_out_beside_clean_output(folder, ran):
 
 # --- the sound one, in the same study -----------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def said(folder, ran):
+def said(loaded, folder, ran):
     """What its board, its report and two explanations print, and its assets: of one process that finds it installed."""
     explained = [["show", "study.toml", "sometrivia", "asked", "careful", each] for each in MEASURES]
     commands = [["board", "--study", "study.toml"], ["report", "study.toml"], *explained]
-    done = python(folder, "-c", SAID, json.dumps(commands))
+    done = python(loaded, folder, "-c", SAID, json.dumps(commands))
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
