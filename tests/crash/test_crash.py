@@ -59,7 +59,7 @@ def content(folder: PartitionFolder) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("mode", "kills", "conditions"),
     [
-        pytest.param("choice", 6, EIGHT_CONDITIONS[:2], id="choice-6"),  # two calls an item
+        pytest.param("choice", 3, EIGHT_CONDITIONS[:2], id="choice-3"),  # two calls an item
         *(
             pytest.param(mode, kills, EIGHT_CONDITIONS, marks=pytest.mark.proof, id=f"{mode}-{kills}")
             for mode, kills in (("text", 50), ("choice", 25))

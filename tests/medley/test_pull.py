@@ -32,7 +32,7 @@ def scored(cases):
 
 @pytest.fixture(scope="module")
 def pulls(scored):
-    return of(estimated(scored, n_boot=500, by_run=False))
+    return of(estimated(scored, n_boot=150, by_run=False))
 
 
 def of(table):
@@ -51,7 +51,7 @@ def test_arguments_pull_their_follower_whatever_the_statistic_says(pulls):
 
 
 def test_map_and_character_say_what_the_pulls_say(scored):
-    found = compared(scored, n_boot=500)
+    found = compared(scored, n_boot=150)
     said = found.filter(family="cognitive_map")
     assert dict(said.select("model", "verdict").iter_rows()) == {name: name for name in FOLLOWERS}
     pairs = found.filter(family="models_paired", measure="resistance")

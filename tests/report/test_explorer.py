@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,8 +81,8 @@ def test_an_item_has_every_prompt_reply_and_thought_once(folder):
     ]
 
 
-def test_files_of_models_that_are_gone_are_removed(tmp_path):
-    home = filled_home(tmp_path, MODELS)
+def test_files_of_models_that_are_gone_are_removed(home, tmp_path):
+    home = Home(shutil.copytree(home.path, tmp_path / "home"))
     old = home.report / "explore/answers-0-1-beta.js"
     old.parent.mkdir(parents=True, exist_ok=True)
     old.write_text("old")

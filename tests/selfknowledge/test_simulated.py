@@ -16,7 +16,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Sampling
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from tests.selfknowledge.conftest import abstains
 
-N = 1500
+N = 800
 WORDS = load_wording()
 Z = NormalDist().inv_cdf
 NAMES = [f"thing of {number}." for number in range(N)]

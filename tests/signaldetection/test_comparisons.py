@@ -67,7 +67,7 @@ def efficient(folder):
         model(tasks[task], noise=noise, seed=seed, model=name, task=task)
         for seed, (task, name, noise) in enumerate(named, start=1)
     ]
-    return compare(pl.concat(frames), seed=1, home=folder, n_boot=200)
+    return compare(pl.concat(frames), seed=1, home=folder, n_boot=60)
 
 
 @pytest.fixture(scope="module")
