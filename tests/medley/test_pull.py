@@ -19,9 +19,9 @@ ARMS = (*CONDITIONS, "dose_0", "nudged")
 
 @pytest.fixture(scope="module")
 def cases():
-    """Thirty cases in which one analyst argues well and a crowd does not, on either side."""
+    """Twenty cases in which one analyst argues well and a crowd does not, on either side."""
     sides = (("high", "low"), ("low", "high"))
-    return [build_debate(number, *sides[number % 2]) for number in range(30)]
+    return [build_debate(number, *sides[number % 2]) for number in range(20)]
 
 
 @pytest.fixture(scope="module")

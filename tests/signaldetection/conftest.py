@@ -37,9 +37,9 @@ def items(reviews, sentences):
 def many_items():
     """Enough trials of task A for sampling error to be small: half of each label."""
     texts = Texts(
-        "numbers", [n % 2 for n in range(8000)], [f"Film number {n} is what it is." for n in range(8000)]
+        "numbers", [n % 2 for n in range(5000)], [f"Film number {n} is what it is." for n in range(5000)]
     )
-    return build({"sst2": texts}, {"A": 8000})
+    return build({"sst2": texts}, {"A": 5000})
 
 
 @pytest.fixture(scope="session")
