@@ -34,7 +34,11 @@ __all__ = ["folder", "metacog", "postgres", "postgres_server", "redis_server", "
 ROOT = Path(__file__).resolve().parents[1]
 
 # A property is about values: on a busy machine a slow example is not a failure.
-settings.register_profile("values", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Forty examples a run: each run draws new ones. `make mutants` asks for more, so that each notices what it must.
+settings.register_profile(
+    "values", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40
+)
+settings.register_profile("more", settings.get_profile("values"), max_examples=100)
 # The same examples in each run: a failure is then of the change. `.ci/run` asks for it, `make test` draws new ones.
 settings.register_profile("same", settings.get_profile("values"), derandomize=True)
 settings.load_profile("values")

@@ -99,6 +99,7 @@ def start(tests: Sequence[str], folder: Path) -> int:
             "no:cacheprovider",
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
+            "--hypothesis-profile=more",
         ]
         code = int(pytest.main(["-x", *quiet, *tests]))
     except BaseException:
