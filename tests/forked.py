@@ -42,6 +42,7 @@ WHAT_RUNS_LOAD = (
     "metacog_pipeline.scoring.cross_benchmark",
     "metacog_pipeline.scoring.files",
     "pyarrow.dataset",
+    "scipy.stats",
     "upath",
 )
 #: Parts of a Dagster home that are the same in every one that is new; to make them takes half a second.
