@@ -186,15 +186,13 @@ def asked_in_process(table):
 #: Files that take longest, longest first: the workers of `make test` begin with them, so that none is left for one
 #: worker when the others have nothing to do. Files not named here follow in alphabetical order.
 LONGEST = """
-test_readme.py conformance/test_benchmarks.py stats/bayes/test_single.py stats/test_bayes_group.py
-cli/test_bad_input.py test_old_homes.py golden/test_sdt_bayes.py
-cli/test_show.py cli/test_medley_plan.py cli/test_batches.py cli/test_commands.py
-stats/test_power.py crash/test_crash.py
-crash/test_batch_crash.py browser/test_ui.py stats/metad/test_fit.py
-conformance/test_in_a_study.py asking/test_secrets.py
-signaldetection/test_published.py assets/test_two_benchmarks.py
-assets/test_interrupt.py assets/test_automation.py selfknowledge/training/test_causal.py
-selfknowledge/training/test_run.py test_packaging.py
+browser/test_ui.py conformance/test_benchmarks.py interchange/test_cases.py assets/test_run.py
+cli/test_batches.py conformance/test_in_a_study.py assets/test_automation.py judges/test_reader_model.py
+report/test_screens.py cli/test_commands.py crash/test_crash.py leaderboard/test_build.py
+report/test_explorer.py selfknowledge/training/test_chain.py selfknowledge/training/test_causal.py
+test_site.py test_api.py conformance/test_broken_rows.py llm/test_fuzzed_replies.py
+selfknowledge/training/test_tuning.py asking/test_secrets.py scoring/test_people.py report/test_page.py
+stats/metad/test_fit.py test_words.py crash/test_batch_crash.py test_architecture.py
 """
 
 

@@ -91,15 +91,15 @@ def test_the_statistics_are_there_by_module(monkeypatch):
         _ = mp.stats.propotions
 
 
-def test_the_notebook_runs_from_another_folder(study, tmp_path):
+def test_the_notebook_runs_from_another_folder(study, loaded, tmp_path, monkeypatch):
     notebook = json.loads((ROOT / "docs" / "first_look.ipynb").read_text("utf-8"))
     assert not any(cell.get("outputs") for cell in notebook["cells"])
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     script = "\n".join([*cells, "assert board.height and recounted.status == 'ok'", "print('to the end')"])
     environment = {**os.environ, "METACOG_STUDY": str(study.study.path), "MPLBACKEND": "agg"}
-    told = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path, "env": environment}
-    done = subprocess.run([sys.executable, "-c", script], check=False, **told)
-    assert done.stdout.endswith("to the end\n"), done.stderr
+    monkeypatch.chdir(tmp_path)
+    out, err = loaded.python("-c", script, **environment).communicate()
+    assert out.endswith("to the end\n"), err
     assert not list(tmp_path.iterdir())
 
 

@@ -13,6 +13,7 @@ from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.derived import PREFIX, bring, send
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
+from tests.homes import few_tables
 from tests.studies import metamedqa, write_study
 
 
@@ -85,6 +86,7 @@ def test_a_board_that_did_not_change_is_not_read_again(hosts, monkeypatch):
 
 
 def test_what_a_paper_prints_stands_on_the_board_and_keeps_none_back_without(tmp_path, monkeypatch):
+    few_tables(monkeypatch, "comparisons")
     sets = {**metamedqa(limit=4), "signaldetection": {"dataset": "sample", "trials": 10}}
     study = load_study(write_study(tmp_path, {"name": "theirs", "provider": "replay"}, benchmarks=sets))
     study.prepare()
@@ -92,11 +94,11 @@ def test_what_a_paper_prints_stands_on_the_board_and_keeps_none_back_without(tmp
     def fails(benchmark):
         raise ValueError("a table is torn")
 
-    monkeypatch.setattr(printed, "write", fails)
-    with pytest.raises(StoreError, match=r"metamedqa_published: .*a table is torn"):
-        publishing.publish(study)
+    with monkeypatch.context() as patch:
+        patch.setattr(printed, "write", fails)
+        with pytest.raises(StoreError, match=r"metamedqa_published: .*a table is torn"):
+            publishing.publish(study)
     assert study.home.leaderboard.exists()
-    monkeypatch.undo()
     publishing.publish(study)
     sources = {row[0] for row in run_query(study.home, "select source from comparisons").rows}
     assert "published" in sources and not leaderboard_stale(study)

@@ -5,7 +5,7 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import write_study
 
 NAME = "stranger"
@@ -33,7 +33,8 @@ def test_its_columns_are_described_too_or_said_not_to_be(home):
     assert said == ((f"{NAME} does not say what it means",),)
 
 
-def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
+def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home, monkeypatch):
+    few_tables(monkeypatch, "items", "leaderboard", tested=True)
     row = {"benchmark": NAME, "model": "alpha", "estimate": "a lot", "dataset": "own", "measure": "wit"}
     pl.DataFrame([row]).write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
     [(left_out, why)] = build(home).failures.items()
