@@ -14,7 +14,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.leaderboard.sql_folder import load_project
-from tests.homes import write
+from tests.homes import few_tables, write
 from tests.leaderboard.conftest import write_model, write_study
 
 
@@ -77,7 +77,8 @@ def test_the_lineage_of_a_table_is_what_its_sql_and_the_rows_benchmarks_add_to_i
     assert {"stg_curves", "metamedqa_responses", "metacogbench_responses"} <= found["curves"]
 
 
-def test_a_model_added_or_gone_is_on_the_board_or_not(built_home):
+def test_a_model_added_or_gone_is_on_the_board_or_not(built_home, monkeypatch):
+    few_tables(monkeypatch, "leaderboard", "answers", "metamedqa_kinds", tested=True)
     write_study(built_home, dict.fromkeys(("beta", "new"), "measured"))
     write_model(built_home, "new", "measured", "sample", 0.1)
     build(built_home)
@@ -86,7 +87,8 @@ def test_a_model_added_or_gone_is_on_the_board_or_not(built_home):
         assert found == (("beta",), ("new",)), table
 
 
-def test_a_failed_test_and_a_torn_file_which_is_named_leave_the_old_board(built_home):
+def test_a_failed_test_and_a_torn_file_which_is_named_leave_the_old_board(built_home, monkeypatch):
+    few_tables(monkeypatch, "leaderboard", "models", "metamedqa_responses", tested=True)
     home = built_home
     before = home.leaderboard.read_bytes()
     torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
@@ -103,7 +105,8 @@ def test_a_failed_test_and_a_torn_file_which_is_named_leave_the_old_board(built_
     assert home.leaderboard.read_bytes() == before
 
 
-def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sql_folder):
+def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sql_folder, monkeypatch):
+    few_tables(monkeypatch, "leaderboard", "metamedqa_kinds", tested=True)
     home = make_home()
     shutil.copytree(Path(__file__).parents[2] / "dbt_like_sql", folder := sql_folder({}), dirs_exist_ok=True)
     (folder / "benchmarks/metamedqa/metamedqa_kinds.sql").write_text(
@@ -122,7 +125,8 @@ def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sq
 BEST = "select max(estimate) from estimates where measure = 'accuracy'"
 
 
-def test_a_reader_keeps_the_board_it_opened(built_home):
+def test_a_reader_keeps_the_board_it_opened(built_home, monkeypatch):
+    few_tables(monkeypatch, "estimates")
     home = built_home
     with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as reader:
         write_model(home, "beta", "measured", "sample", 0.9)

@@ -1,7 +1,7 @@
 """The page's answer at a glance, curves of confidence."""
 
 import itertools
-from collections.abc import Callable
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -14,9 +14,8 @@ from metacog_pipeline.report import queries
 from metacog_pipeline.report.confidence import reliability_line, roc_line
 from metacog_pipeline.report.page import build_report
 from tests.homes import rows
-from tests.report.conftest import KEY
+from tests.report.conftest import KEY, made_home, write
 
-MakeHome = Callable[..., Home]
 COUNTED = st.tuples(st.integers(0, 100), st.integers(1, 50), st.integers(0, 50))
 USE = st.lists(
     COUNTED.map(lambda x: (x[0], x[1], min(x[1], x[2]))), max_size=20, unique_by=lambda each: each[0]
@@ -58,9 +57,10 @@ def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use):
     assert bool(line) == bool(use)
 
 
-def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home:
+def across(folder: Path, models: int) -> str:
+    """Return the page of a study of so many models."""
     names = [f"m{n}" for n in range(models)]
-    home = make_home(dict.fromkeys(names, "measured"))
+    home = made_home(Home(folder / "home"), dict.fromkeys(names, "measured"))
     shared = {**KEY, "condition": "A confidence", "source": "measured"}
     measures = [f"harmonised_{each}" for each in ("accuracy", "ece", "auroc2")]
     calibration = rows(
@@ -76,22 +76,26 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home
         home, "harmonised/signaldetection/*.parquet", [{**row, "cluster": row["item_id"]} for row in answers]
     )
     build(home)
-    return home
+    return build_report(home).read_text("utf-8")
 
 
-def test_the_page_shows_reliability_and_the_type_2_roc(make_home, write):
-    page = build_report(across(make_home, write, 3)).read_text("utf-8")
+@pytest.fixture(scope="module")
+def of_three(tmp_path_factory):
+    return across(tmp_path_factory.mktemp("three"), 3)
+
+
+def test_the_page_shows_reliability_and_the_type_2_roc(of_three):
+    page = of_three
     assert 'id="confidence"' in page and "reliability;" in page and "type-2 ROC;" in page
 
 
-def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home, write):
-    page = build_report(across(make_home, write, 12)).read_text("utf-8")
+def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(tmp_path):
+    page = across(tmp_path, 12)
     assert "(the first 8 models, the table has all)" in page
     assert all(f">m{n}<" in page for n in range(12))
 
 
-def test_the_page_opens_with_the_verdict_and_claims_no_order_without_a_test(make_home, write):
-    page = build_report(across(make_home, write, 3)).read_text("utf-8")
-    opening = page.split("<section id=")[1]
+def test_the_page_opens_with_the_verdict_and_claims_no_order_without_a_test(of_three):
+    opening = of_three.split("<section id=")[1]
     assert opening.startswith('"verdict"') and "No paired test separates the 3 of them yet" in opening
     assert opening.count('data-model="m1"') >= 1 and "<figure>" in opening

@@ -10,19 +10,33 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import drawing, page
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.page import build_report
-from tests.report.conftest import Page
+from tests.report.conftest import Page, made_home
 from tests.studies import write_study
+
+
+@pytest.fixture(scope="module")
+def of_a_model(tmp_path_factory):
+    """The page of a study of one model; nobody may change it."""
+    return build_report(made_home(Home(tmp_path_factory.mktemp("one") / "home")), "my study")
+
+
+@pytest.fixture(scope="module")
+def with_an_observer(tmp_path_factory):
+    """The page of a study of a model and a simulated observer; nobody may change it."""
+    models = {"alpha": "measured", "toy": "simulated"}
+    return build_report(made_home(Home(tmp_path_factory.mktemp("both") / "home"), models))
 
 
 def words(page: Path) -> str:
     return " ".join(" ".join(Page(page).text).split())
 
 
-def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_home):
-    page = build_report(make_home(), "my study")
+def test_the_page_holds_the_board_the_figures_and_the_published_numbers(of_a_model):
+    page = of_a_model
     assert page.name == "index.html" and page.parent.name == "report"
     text = words(page)
     shown = (
@@ -40,8 +54,8 @@ def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_hom
     assert len(svgs) >= 6
 
 
-def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
-    page = build_report(make_home())
+def test_the_page_runs_its_own_script_and_loads_nothing_else(of_a_model):
+    page = of_a_model
     scripts = []
     for tag, attributes in Page(page).tags:
         assert tag not in ("link", "iframe", "object", "img"), tag
@@ -57,8 +71,8 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
     assert "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' file:; img-src blob:" in source
 
 
-def test_what_is_pointed_at_is_there_once(make_home):
-    page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
+def test_what_is_pointed_at_is_there_once(with_an_observer):
+    page = with_an_observer
     tags = Page(page).tags
     ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -67,8 +81,8 @@ def test_what_is_pointed_at_is_there_once(make_home):
     assert pointed and pointed <= set(ids)
 
 
-def test_figures_take_the_ink_of_the_page(make_home):
-    page = build_report(make_home())
+def test_figures_take_the_ink_of_the_page(of_a_model):
+    page = of_a_model
     figures = re.findall(r"<svg.*?</svg>", page.read_text(encoding="utf-8"), re.DOTALL)
     assert figures
     for svg in figures:
@@ -77,9 +91,8 @@ def test_figures_take_the_ink_of_the_page(make_home):
         assert not re.search(r"<svg[^>]* (width|height)=", svg)
 
 
-def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_home):
-    page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
-    source = page.read_text(encoding="utf-8")
+def test_simulated_observers_and_models_never_share_a_table_or_a_figure(with_an_observer):
+    source = with_an_observer.read_text(encoding="utf-8")
     pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", source, re.DOTALL)
     assert sum("toy" in piece for piece in pieces) >= 4
     assert not any("toy" in piece and ("alpha" in piece or "GPT-5" in piece) for piece in pieces)
@@ -163,8 +176,8 @@ NAMES = "d′ meta-d′ M-ratio AUROC2 ECE Brier YFR NFR MMS MAS MS SAF CDTC Hol
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
 
 
-def test_every_caption_says_how_many_and_by_which_method(make_home):
-    source = build_report(make_home({"alpha": "measured", "toy": "simulated"})).read_text("utf-8")
+def test_every_caption_says_how_many_and_by_which_method(with_an_observer):
+    source = with_an_observer.read_text("utf-8")
     captions = re.findall(r'<span class="caption">(.*?)</span>', source)
     assert len(captions) == source.count("<figure>") > 0
     for caption in captions:
