@@ -19,6 +19,7 @@ from metacog_pipeline.sources import read_lines
 from metacog_pipeline.study import Study, load_study
 from tests.asking_in_process import ask
 from tests.golden.agreed import DATA, need
+from tests.homes import few_tables
 
 FILES = DATA / "metamedqa"
 STUDY = """
@@ -69,7 +70,9 @@ def study(few_resamples, tmp_path_factory, rows):
     files.pool(benchmark)
     printed.write(benchmark)
     write_status(loaded)
-    build(loaded.home)
+    with pytest.MonkeyPatch.context() as patch:
+        few_tables(patch, "leaderboard", tested=True)
+        build(loaded.home)
     return loaded
 
 
