@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.folders import made_once
+
 TOY = Path(__file__).parent / "toy"
 
 
@@ -14,11 +16,13 @@ TOY = Path(__file__).parent / "toy"
 def toy_folder(tmp_path_factory):
     """Install the toy's wheel into a folder nobody else looks into; return the folder."""
     source = tmp_path_factory.mktemp("toy") / "source"
-    shutil.copytree(TOY, source)
-    target = tmp_path_factory.mktemp("installed")
-    wheels = source / "dist"
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
-    (wheel,) = wheels.glob("*.whl")
-    shutil.unpack_archive(wheel, target, "zip")
-    return target
+
+    def install(target):
+        shutil.copytree(TOY, source)
+        wheels = source / "dist"
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+        subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
+        (wheel,) = wheels.glob("*.whl")
+        shutil.unpack_archive(wheel, target, "zip")
+
+    return made_once(tmp_path_factory.getbasetemp(), "installed", install)

@@ -14,6 +14,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection
+from tests.folders import made_once
 from tests.homes import print_numbers, rows, write
 from tests.leaderboard import asked_study
 
@@ -135,9 +136,10 @@ def make_home(tmp_path):
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory):
     """The home that ``make_home()`` writes, with its board."""
-    home = new_home(Home(tmp_path_factory.mktemp("built") / "home"))
-    build(home)
-    return home
+    made = made_once(
+        tmp_path_factory.getbasetemp(), "built", lambda folder: build(new_home(Home(folder / "home")))
+    )
+    return Home(made / "home")
 
 
 @pytest.fixture
