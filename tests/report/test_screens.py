@@ -12,6 +12,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import papers
 from metacog_pipeline.report.page import build_report
 from tests.report.answers import call, filled, response
@@ -97,7 +98,10 @@ def report(tmp_path_factory):
         write(home, place, filled(calls))
     build(home)
     report = build_report(home, "a study").parent
-    papers.write_papers(home, report, "a study", registry.names())  # the other papers too: they are looked at
+    with one_connection(home):
+        papers.write_papers(
+            home, report, "a study", registry.names()
+        )  # the other papers too: they are looked at
     return report
 
 
