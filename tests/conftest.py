@@ -186,7 +186,7 @@ def asked_in_process(table):
 #: Files that take longest, longest first: the workers of `make test` begin with them, so that none is left for one
 #: worker when the others have nothing to do. Files not named here follow in alphabetical order.
 LONGEST = """
-browser/test_ui.py conformance/test_benchmarks.py interchange/test_cases.py assets/test_run.py
+browser/test_ui.py conformance/test_benchmarks.py assets/test_run.py
 cli/test_batches.py conformance/test_in_a_study.py assets/test_automation.py judges/test_reader_model.py
 report/test_screens.py cli/test_commands.py crash/test_crash.py leaderboard/test_build.py
 report/test_explorer.py selfknowledge/training/test_chain.py selfknowledge/training/test_causal.py

@@ -19,8 +19,7 @@ from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from tests.selfknowledge.training.conftest import ASKED, ASKING, KINDS, SETTINGS, recipe
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("kind", "dtype"), [("llama", "float32"), ("gpt2", "bfloat16")])
 def test_a_model_evolves_and_its_checkpoint_is_a_model_folder(make_model, kind, dtype, tmp_path):
     base = make_model(kind)
     last = train(SETTINGS, Plan(tmp_path / "run", 2, 2), Worker(recipe(base, dtype=dtype)))

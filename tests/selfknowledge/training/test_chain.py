@@ -49,6 +49,8 @@ def run(*words, code=0):
     return json.loads(done.stdout)
 
 
+# Its steps are those of the shorter chains below.
+@pytest.mark.proof
 @pytest.mark.usefixtures("tiny_world")
 def test_the_chain_of_the_paper_runs_from_one_preset_and_is_gone_on_with(write, tmp_path):
     path = write(

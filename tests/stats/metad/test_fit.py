@@ -87,8 +87,8 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
                 ]
                 * 2
             ),
-            min_size=4,
-            max_size=20,
+            min_size=3,
+            max_size=6,
         )
     ),
     st.sampled_from([None, 0.0, 0.1]),
