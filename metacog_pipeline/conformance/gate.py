@@ -213,11 +213,9 @@ def no_fixed_reply_lifts_a_rate(tried: Tried) -> Iterator[Red]:
         for text in _kinds_of_reply(asked):
             found = lifted(one, usual, str(step), text)
             # In both halves of the items: a reply that happens to be right once is no way to lift a rate.
-            if found:
-                found &= lifted(two, measured(two), str(step), text)
-            new = {measure for *_, measure in found} - raised
-            raised |= new
-            for measure in sorted(new):
+            found &= lifted(two, measured(two), str(step), text) if found else set()
+            for measure in sorted({measure for *_, measure in found} - raised):
+                raised.add(measure)
                 yield Red("hit rate alone", measure, f"the reply {text[:30]!r} to everything lifts it to 1")
 
 
