@@ -102,9 +102,8 @@ class Answers:
         rules.check_asked(item, condition)
         made.item, made.condition, made.run = item.item_id, condition, 1 if run is None else run
         place = made.model, made.run, made.item, condition
-        if (
-            first := self._taken.get(place)
-        ) is not None:  # before its replies are put together: a long table has many
+        # Before its replies are put together: a long table has many.
+        if (first := self._taken.get(place)) is not None:
             raise RowError(f"is given twice in one run, first in row {first}; the first one counts")
         made.texts = self._replies(item, condition, said, made.row)
         self._taken[place] = made.row or made.name
@@ -168,7 +167,7 @@ class Answers:
         """Refuse confidence on no scale, and replies put together of which none can be read."""
         self.confidence.check()
         taken = [each for each in samples if each.why is None][:_READ] if put_together else []
-        items = {item.item_id: item for item in self._rules.items}
+        items = self._rules.by_id
         read = [read_reply(self._rules.benchmark, items[each.item], each) for each in taken]
         if read and {each.status for each in read} == {"answer_unparsed"}:
             text = next(iter(taken[0].texts.values()))

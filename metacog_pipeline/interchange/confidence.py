@@ -19,9 +19,8 @@ from metacog_pipeline.interchange.import_rules import ImportOptions, RowRules
 from metacog_pipeline.reading.envelope import plain
 from metacog_pipeline.stats.confidence_scale import fitting_scales, two_scales
 
-_TOLERATED = (
-    0.1  # of stated confidences, or one, may be off the benchmark's scale: more than that is another scale
-)
+# Of stated confidences, or one, may be off the benchmark's scale: more than that is another scale.
+_TOLERATED = 0.1
 
 
 class Confidence:

@@ -103,6 +103,11 @@ class RowRules:
         found: Sequence[Any] = self.benchmark.items
         return found
 
+    @property
+    def by_id(self) -> dict[str, Any]:
+        """Those items by their id."""
+        return {item.item_id: item for item in self.items}
+
     @cached_property
     def _asked(self) -> Mapping[str, frozenset[str]]:
         asked = tasks.asked(self.benchmark)

@@ -102,8 +102,8 @@ def read_items(
     else:
         samples, lines = [*logged], []
         answers.of_log(path, rules, samples, options)
-    names, items = models_of(path, study, samples, options), {item.item_id: item for item in rules.items}
-    records = records_of(path, rules, items, samples, names)
+    names = models_of(path, study, samples, options)
+    records = records_of(path, rules, rules.by_id, samples, names)
     return done(rules, samples, records, lines, options), names
 
 
@@ -352,7 +352,7 @@ def _reasons(rejected: Iterable[import_rules.Rejected]) -> Iterator[str]:
 
 def _verdicts(rules: RowRules, kept: Sequence[Sample]) -> Iterator[str]:
     """Compare the verdicts of a file with ours, and accuracy over the places in which the right option was shown."""
-    items = {item.item_id: item for item in rules.items}
+    items = rules.by_id
     every = [(each, items[each.item]) for each in kept if each.unscored is None]
     every = [(each, item) for each, item in every if getattr(item, "kind", "") != "graded"]
     if not any(each.right is not None or each.order for each, _ in every):

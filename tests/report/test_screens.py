@@ -98,10 +98,8 @@ def report(tmp_path_factory):
         write(home, place, filled(calls))
     build(home)
     report = build_report(home, "a study").parent
-    with one_connection(home):
-        papers.write_papers(
-            home, report, "a study", registry.names()
-        )  # the other papers too: they are looked at
+    with one_connection(home):  # the other papers too: they are looked at
+        papers.write_papers(home, report, "a study", registry.names())
     return report
 
 

@@ -34,10 +34,12 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
         if kind == ".json":
             found = parsed(answer_files.content(path), path)
             return _of_object(path, found, trust) if isinstance(found, dict) else None
+        if kind in (".csv", ".tsv"):
+            return None  # no program writes these, and a long one is not read for nothing
         rows = AnswerFile(path)
     except StudyError:  # read as a table, which names what is wrong
         return None
-    return None if kind in (".csv", ".tsv") else _of_rows(path, _whole(rows), next(iter(rows)).cells)
+    return _of_rows(path, _whole(rows), next(iter(rows)).cells)
 
 
 def _whole(rows: AnswerFile) -> Iterator[Row]:
