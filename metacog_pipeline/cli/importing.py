@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, quiet_option, scale_option, words_option
 from metacog_pipeline.interchange import cells
@@ -60,40 +61,36 @@ def import_command(places: tuple[str, ...], study_file: Path, quiet: bool, **giv
     benchmark = None if Path(named).exists() or not others else named
     options = ImportOptions(
         given["trust"], cells.parse_scale(given["scale"]), cells.parse_words(given["words"]), model=given["model"],
-        run=given["run"], benchmark=benchmark, people=given["people"], quiet=quiet,
+        run=given["run"], benchmark=benchmark, people=given["people"], quiet=quiet, pairs=given["pairs"],
+        condition=given["condition"],
     )  # fmt: skip
-    done = [
-        _one(file, study_file, quiet, given, options)
-        for file in map(Path, places if benchmark is None else others)
-    ]
+    done = [_one(file, study_file, options) for file in map(Path, places if benchmark is None else others)]
     if studies := [each.study for each in done if each.study is not None]:
         _board(studies[-1], quiet)
     if any(each.rejected for each in done):
         sys.exit(8)  # some rows cannot be used, the others are kept
 
 
-def _one(
-    file: Path, study_file: Path, quiet: bool, given: Mapping[str, Any], options: ImportOptions
-) -> Imported:
+def _one(file: Path, study_file: Path, options: ImportOptions) -> Imported:
     """Import one file, and show what was taken of it."""
     from metacog_pipeline.interchange import importing
 
-    pairs, condition = given["pairs"], given["condition"]
     counts = {}
     if options.people is None:
-        found = importing.import_file(file, study_file, pairs, condition, options)
+        found = importing.import_file(file, study_file, options)
     else:
         from metacog_pipeline.scoring import human_respondents
 
-        into = importing.benchmark_of(load_study(study_file), options.benchmark)
-        found, counts["people"] = human_respondents.keep(into, file, pairs, condition, options)
+        study = load_study(study_file)
+        into = bound(study, importing.target(study, options.benchmark))
+        found, counts["people"] = human_respondents.keep(into, file, options)
     for line in found.summary:
         printing.say(f"{file.name}: {line}", understood=[line])
     counts = {"kept": found.kept, "known": found.known, **counts, "not_taken": len(found.rejected)}
     parts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts.items())
     for line in _not_taken(found.rejected):
         click.echo(f"{file.name}: {line}", err=True)
-    said = "" if quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}"
+    said = "" if options.quiet else f"{file.name}: {parts.replace('kept', 'answers kept')}"
     rows = [each._asdict() for each in found.rejected] if printing.wanted() else []
     printing.say(said, **counts, rejected=rows)
     return found

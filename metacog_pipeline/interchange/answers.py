@@ -5,15 +5,14 @@ A key is a checksum: the first one that disagrees refuses the file before anythi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import answer_cells, columns
+from metacog_pipeline.interchange import answer_cells
 from metacog_pipeline.interchange.answer_cells import RowError, reply_text, shown
-from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.cells import absent, missing
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, ImportOptions, RowRules
@@ -25,26 +24,9 @@ NO_VERDICT = "graded: ?"
 _READ = 200  # rows that are put together and read to see that their fields can be read
 
 
-def of_table(
-    path: Path, rules: RowRules, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> tuple[list[Sample], list[str]]:
-    """Return the rows of a table as samples, and how they were understood."""
-    file = AnswerFile(path)
-    mapping = columns.parse_mapping(pairs, rules.fields)
-    mapping = {"model": options.people, **mapping} if options.people else mapping
-    fields = columns.resolved(file, rules, mapping)
-    answers = Answers(path, rules, options, condition, mapping)
-    settings = {} if options.scale in (None, rules.scale) else {"confidence_scale": str(options.scale)}
-    samples = columns.samples(file, fields, options, settings, answers.take)
-    answers.check(samples, {*rules.own} & {*fields})
-    rated = [str(answers.confidence)] if {*rules.rated} & {*fields} else []
-    agree = [f"key of {answers.agree} rows agrees with the items"] if "key" in fields else []
-    return samples, [columns.used_columns(fields, file.columns), *agree, *rated]
-
-
 def of_log(path: Path, rules: RowRules, samples: list[Sample], options: ImportOptions) -> None:
     """Give each sample of a log its item and its reply."""
-    answers = Answers(path, rules, options, None)
+    answers = Answers(path, rules, options)
     for each in samples:
         # no benchmark but that of own questions keeps what is not scored
         each.why = each.why or each.unscored
@@ -78,35 +60,29 @@ class Answers:
     """Gives samples the item, the condition and the replies that their rows say."""
 
     def __init__(
-        self, path: Path, rules: RowRules, options: ImportOptions, condition: str | None,
-        mapped: Collection[str] = (),
-    ) -> None:  # fmt: skip
-        """``condition`` is that of rows that name none, ``mapped`` are the fields whose column the command line names."""
-        self._path, self._rules, self._options, self._mapped = path, rules, options, mapped
+        self, path: Path, rules: RowRules, options: ImportOptions, fields: Mapping[str, str] | None = None
+    ) -> None:
+        """``fields`` are those that a table has, with their columns."""
+        self._path, self._rules, self._options, self._fields = path, rules, options, fields or {}
         try:
-            self._usual = rules.condition if condition is None else rules.condition_named(condition)
+            named = options.condition
+            self._usual = rules.condition if named is None else rules.condition_named(named)
         except RowError as error:
-            raise StudyError(f"--condition {condition}: {error}") from None
+            raise StudyError(f"--condition {named}: {error}") from None
         self._named: dict[str, list[Any]] = {}  # items by their ids and questions
         for item in rules.items:
             for name in {_folded(each) for each in (item.item_id, *rules.questions(item))}:
                 self._named.setdefault(name, []).append(item)
         self.confidence, self.agree = Confidence(path, rules, options), 0
-        self._taken: dict[tuple[str, int, str, str], int | str] = {}
 
-    def take(self, made: Sample, said: Mapping[str, Any], cells: Mapping[str, Any] | None = None) -> None:
+    def take(self, made: Sample, said: Mapping[str, Any]) -> None:
         """Fill a sample with what its row says; `RowError` where that is no answer to an item."""
         rules, run = self._rules, None if self._options.people else answer_cells.run_of(said.get("run"))
         item, stated = self._item(said), said.get("condition")
         condition = self._usual if absent(stated) else rules.condition_named(str(stated))
         rules.check_asked(item, condition)
         made.item, made.condition, made.run = item.item_id, condition, 1 if run is None else run
-        place = made.model, made.run, made.item, condition
-        # Before its replies are put together: a long table has many.
-        if (first := self._taken.get(place)) is not None:
-            raise RowError(f"is given twice in one run, first in row {first}; the first one counts")
         made.texts = self._replies(item, condition, said, made.row)
-        self._taken[place] = made.row or made.name
         if not missing(correct := said.get("correct")):
             made.right = answer_cells.correctness(self._options.word(correct))
         key = answer_cells.only(self._options.word(said.get("key")))
@@ -153,7 +129,7 @@ class Answers:
         try:
             agrees = self._rules.agrees(item, key)
         except RowError:
-            if "key" not in self._mapped:
+            if not any(pair.startswith("key=") for pair in self._options.pairs):
                 return  # a column found by its name alone may hold no keys: then it proves nothing
             agrees = False
         self.agree += agrees
@@ -163,9 +139,11 @@ class Answers:
                 "kept; correct the file, or take it as it is with --trust key"
             )
 
-    def check(self, samples: Sequence[Sample], put_together: Collection[str]) -> None:
-        """Refuse confidence on no scale, and replies put together of which none can be read."""
+    def lines(self, samples: Sequence[Sample]) -> list[str]:
+        """Return what was found of keys and confidence; StudyError for confidence on no scale, and where no reply can be
+        read of those that were put together."""
         self.confidence.check()
+        put_together = {*self._rules.own} & {*self._fields}
         taken = [each for each in samples if each.why is None][:_READ] if put_together else []
         items = self._rules.by_id
         read = [read_reply(self._rules.benchmark, items[each.item], each) for each in taken]
@@ -173,6 +151,8 @@ class Answers:
             text = next(iter(taken[0].texts.values()))
             why = f"none of its answers can be read, such as {shown(text)}; nothing was kept"
             raise StudyError(f"{self._path}: {why}; say what the cells mean, as in --map-values 0=A,1=B")
+        agree = [f"key of {self.agree} rows agrees with the items"] if "key" in self._fields else []
+        return [*agree, *([str(self.confidence)] if {*self._rules.rated} & {*self._fields} else [])]
 
 
 def _folded(name: Any) -> str:

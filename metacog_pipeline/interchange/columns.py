@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.interchange.answer_cells import RowError, line_of
 from metacog_pipeline.interchange.answer_files import AnswerFile
+from metacog_pipeline.interchange.answers import Answers
 from metacog_pipeline.interchange.cells import NAMES, compared_name
-from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, ImportOptions, RowRules
+from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, ImportOptions, QuestionRows, RowRules
+from metacog_pipeline.interchange.question_rows import option_columns
 from metacog_pipeline.interchange.record import Sample
+from metacog_pipeline.interchange.tables import Questions
 
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
-Take = Callable[[Sample, dict[str, Any], Mapping[str, Any]], None]
 
 
-def samples(
-    file: AnswerFile, fields: Mapping[str, str], options: ImportOptions, settings: Mapping[str, Any], take: Take
-) -> list[Sample]:  # fmt: skip
-    """Return each row as a sample that ``take`` got with what the row says; one that it refuses has the reason."""
-    found = []
+def samples(path: Path, rules: RowRules, options: ImportOptions) -> tuple[list[Sample], list[str]]:
+    """Return the rows of a table as samples, and how they were understood; StudyError where it lacks what is needed."""
+    file, settings = AnswerFile(path), {"file": path.name}
+    fields = resolved(file, rules, options)
+    if options.scale not in (None, rules.scale):
+        settings["confidence_scale"] = str(options.scale)
+    reader = Questions if isinstance(rules, QuestionRows) else Answers
+    reads, found = reader(path, rules, options, fields), list[Sample]()
     for row in file:
         said = {field: row.cells.get(column) for field, column in fields.items()}
-        model = line_of(said.get("model"))
-        made = Sample(str(row.number), "", model, settings=settings, row=row.number)
+        made = Sample(str(row.number), "", line_of(said.get("model")), settings=settings, row=row.number)
         found.append(made)
         try:
             if row.broken is not None:
                 raise RowError(row.broken)
             if options.people and not made.model:
                 raise RowError("names no respondent")
-            take(made, said, row.cells)
+            reads.take(made, said)
         except RowError as error:
             made.why = str(error)
-    return found
+    return found, [_used(fields, file.columns), *reads.lines(found)]
 
 
 def parse_mapping(pairs: Sequence[str], fields: Sequence[str]) -> dict[str, str]:
@@ -52,8 +56,10 @@ def parse_mapping(pairs: Sequence[str], fields: Sequence[str]) -> dict[str, str]
     return mapping
 
 
-def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> dict[str, str]:
+def resolved(rows: AnswerFile, rules: RowRules, options: ImportOptions) -> dict[str, str]:
     """Return the column of every field that has one: the mapped one, else the first of its usual names that is free."""
+    mapping = parse_mapping(options.pairs, rules.fields)
+    mapping = {"model": options.people, **mapping} if options.people else mapping
     for field, column in mapping.items():
         if column not in rows.columns:
             raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; {_there(rows)}")
@@ -72,6 +78,8 @@ def resolved(rows: AnswerFile, rules: RowRules, mapping: Mapping[str, str]) -> d
         if not {*fields} & {*found}:
             ways = ", ".join(f"{field}=…" for field in fields)
             raise StudyError(f"{rows.path}: no column {lacks}; use --map {ways}; {_there(rows)}")
+    if "options" in rules.fields and "options" not in found:
+        found |= option_columns(rows.columns)  # by their letters
     return found
 
 
@@ -97,7 +105,7 @@ def _there(rows: AnswerFile) -> str:
     return f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
 
 
-def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
+def _used(found: Mapping[str, str], there: Sequence[str]) -> str:
     """Return a line on the columns used and ignored."""
     used = ", ".join(f"{field}={column}" for field, column in found.items())
     ignored = ", ".join(name for name in there if name not in found.values())

@@ -61,6 +61,13 @@ class ImportOptions:
     benchmark: str | None = None  # of the study, which the file is about
     people: str | None = None  # the column that names human respondents, who are the models then
     quiet: bool = False  # without a summary, for which replies are read
+    pairs: tuple[str, ...] = ()  # of `--map`: FIELD=COLUMN
+    condition: str | None = None  # of rows that name none
+
+    @property
+    def of_table(self) -> bool:
+        """Whether an option is about tables: the file is then not taken for a log."""
+        return bool(self.pairs or self.condition or self.words or self.scale or self.people)
 
     def word(self, value: Any) -> Any:
         """Return the value of a word or a whole number; anything else as it is."""

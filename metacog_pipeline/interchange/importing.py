@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,16 +18,16 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.interchange import answers, import_rules, matching, study_files, tables
+from metacog_pipeline.interchange import answers, columns, import_rules, matching
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, QuestionRows, RowRules
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.interchange.question import LETTERS, states_confidence
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Status, Usage
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import Study, extending, load_study, new_file
 from metacog_pipeline.transcripts.lines import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import keep_whole, kept_records
@@ -36,31 +36,50 @@ _NAMED, _TRIED, _REASONS = 3, 200, 8
 _USAGE = [each.name for each in fields(Usage)]
 
 
-# --- what a file is about ---------------------------------------------------------------------------------------------
-def import_file(
-    file: Path, study_path: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> Imported:
-    """Import a log or a table, into a study that is made where there is none; ``pairs`` are texts FIELD=COLUMN."""
+@dataclass(slots=True)
+class Read:
+    """What a file says, before anything of it is kept."""
+
+    rules: RowRules
+    samples: Sequence[Sample]
+    names: Mapping[str, str]  # of its models in the study
+    lines: list[str]  # how it was understood
+    records: list[Record]
+    matched: matching.Matched | None = None  # with questions of one's own
+
+    def summed_up(self, options: ImportOptions) -> Imported:
+        """Return what became of all rows."""
+        return done(self.rules, self.samples, self.records, self.lines, options)
+
+
+# --- a file -----------------------------------------------------------------------------------------------------------
+def import_file(file: Path, study_path: Path, options: ImportOptions) -> Imported:
+    """Keep the answers of a log or a table as those of replayed models, in a study that is made where there is none.
+
+    Raises StudyError where the file is refused; study and home are as they were then.
+    """
     study = load_study(study_path) if study_path.exists() else None
     name = target(study, options.benchmark)
-    if not file.exists():
-        raise StudyError(f"{file}: there is no such file; check the path")
-    of_table = pairs or condition or options.words or options.scale
-    logged = None if of_table else reading.samples_of(file, options.trust)
-    if study is not None and name != own_questions():
-        return import_items(benchmark_of(study, name), file, pairs, condition, options, logged)
-    samples, lines = tables.read(file, pairs, options) if logged is None else (logged, [])
-    return import_questions(file, study_path, samples, options, condition, lines)
-
-
-def own_questions() -> str:
-    """Return the benchmark of the user's own questions."""
-    return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
+    found = read(file, study, name, options)
+    fresh = _fresh(file, study, name, found.records, options.trust)
+    runs = max(each.run for each in found.records)
+    asked = None if found.matched is None else (name, found.samples[0].condition)
+    made = extending.extend(study_path, study, found.names, runs, asked)
+    if found.matched is not None:
+        made.prepare()
+        found.matched.keep(made.home.imported)
+        found.rules.benchmark = bound(made, name)
+        construction.build(found.rules.benchmark)
+    done = found.summed_up(options)
+    for (model, run), own in fresh.items():
+        keep_whole(Partition(made, name, made.model(model), run).folder, own)
+    return replace(done, study=made, known=len(found.records) - sum(map(len, fresh.values())))
 
 
 def target(study: Study | None, named: str | None) -> str:
     """Return the benchmark a file is about: the one named, the only one of the study, else one's own questions."""
-    own, enabled = own_questions(), () if study is None else study.enabled
+    own = next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
+    enabled = () if study is None else study.enabled
     name = named or (enabled[0] if len(enabled) == 1 else own)
     if name != own and name not in enabled:
         has = f"it has: {', '.join(enabled) or 'none'}"
@@ -68,126 +87,73 @@ def target(study: Study | None, named: str | None) -> str:
     return name
 
 
-def benchmark_of(study: Study, named: str | None) -> Bound:
-    """Return the benchmark that a file is about."""
-    into = bound(study, target(study, named))
+def read(file: Path, study: Study | None, name: str, options: ImportOptions) -> Read:
+    """Return what a file says of a benchmark; with ``options.people`` the model of a record is a person."""
+    if not file.exists():
+        raise StudyError(f"{file}: there is no such file; check the path")
+    logged = None if options.of_table else reading.samples_of(file, options.trust)
+    rules = _rules(study, name)
+    if logged is None:
+        return placed(file, rules, *columns.samples(file, rules, options), options, study)
+    samples = [*logged]
+    if not isinstance(rules, QuestionRows):
+        answers.of_log(file, rules, samples, options)
+    return placed(file, rules, samples, (), options, study)
+
+
+def _rules(study: Study | None, name: str) -> RowRules:
+    """Return what rows mean to a benchmark. They are held to its items, so these are built first where they are stale."""
+    if study is None or name not in study.enabled:  # the first questions of one's own
+        return QuestionRows(SimpleNamespace(name=name, items=(), settings=None))
+    into = bound(study, name)
     if into.importer is None:
         instead = "`metacog fit FILE` fits a table of trials"
-        raise StudyError(f"import: answers to {into.name} cannot be imported; {instead}")
-    return into
-
-
-# --- items of a benchmark ---------------------------------------------------------------------------------------------
-def import_items(
-    into: Bound, file: Path, pairs: Sequence[str] = (), condition: str | None = None,
-    options: ImportOptions | None = None, logged: Iterable[Sample] | None = None,
-) -> Imported:  # fmt: skip
-    """Keep the answers of a table, or those ``logged``, as those of replayed models: all or, where refused, none."""
-    study, options = into.study, options or ImportOptions()
-    if options.model is not None:
-        study.model(options.model)  # a name that is spelled wrong is no new model
-    found, names = read_items(file, _built(into), pairs, condition, options, logged, study)
-    fresh = _fresh(file, study, into.name, found.records, options.trust)
-    made = study_files.extend(study.path, study, names, max(each.run for each in found.records))
-    return _keep(found, made, into.name, fresh)
-
-
-def read_items(
-    path: Path, rules: RowRules, pairs: Sequence[str], condition: str | None, options: ImportOptions,
-    logged: Iterable[Sample] | None = None, study: Study | None = None,
-) -> tuple[Imported, Mapping[str, str]]:  # fmt: skip
-    """Return answers to items as records, and the names that their models have in ``study``; nothing is kept."""
-    if logged is None:
-        samples, lines = answers.of_table(path, rules, pairs, condition, options)
-    else:
-        samples, lines = [*logged], []
-        answers.of_log(path, rules, samples, options)
-    names = models_of(path, study, samples, options)
-    records = records_of(path, rules, rules.by_id, samples, names)
-    return done(rules, samples, records, lines, options), names
-
-
-def read_respondents(
-    into: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> Imported:
-    """Return the answers of each person that the column ``options.people`` names, the model of their records."""
-    rules = _built(into)
-    if into.name != own_questions():
-        return read_items(file, rules, pairs, condition, options)[0]
-    samples, lines = tables.read(file, pairs, options)
-    matched = matching.match(file, into.items, samples, options.trust, new=False)
-    _under(condition or rules.condition, samples)
-    names = models_of(file, None, samples, options)
-    return done(rules, samples, records_of(file, rules, matched.items, samples, names), lines, options)
-
-
-def _built(into: Bound) -> RowRules:
-    # rows are held to the items, so these are built first where they are stale
-    into.study.prepare()
+        raise StudyError(f"import: answers to {name} cannot be imported; {instead}")
+    own = into.importer is QuestionRows
     try:
+        if not own:  # else the file may be refused, and the home is to be as it was
+            study.prepare()
         construction.build(into)
     except SourceError as error:
+        if own:  # it names no file, and nothing was imported yet
+            return QuestionRows(SimpleNamespace(name=name, items=(), settings=into.settings))
         raise StudyError(str(error)) from None
-    assert into.importer is not None  # `benchmark_of` refuses the others
     rules: RowRules = into.importer(into)
     return rules
 
 
-# --- questions of one's own -------------------------------------------------------------------------------------------
-def import_questions(
-    path: Path, study_path: Path, found: Iterable[Sample], options: ImportOptions, condition: str | None = None,
-    lines: Sequence[str] = (),
-) -> Imported:  # fmt: skip
-    """Keep samples as answers of replayed models; StudyError where they are refused, nothing is kept then."""
-    samples, study = list(found), load_study(study_path) if study_path.exists() else None
-    names, name = models_of(path, study, samples, options), own_questions()
-    condition = condition or _condition(study, name, _usable(path, samples))
-    matched = matching.match(path, _items(study, name), samples, options.trust)
-    _under(condition, samples)
-    rules = QuestionRows(SimpleNamespace(name=name))  # there may be no study yet
-    records = records_of(path, rules, matched.items, samples, names)
-    fresh = _fresh(path, study, name, records, options.trust)
-    made = study_files.extend(study_path, study, names, max(each.run for each in records), (name, condition))
-    made.prepare()
-    if matched.new:
-        matched.keep(made.home.imported)
-    rules.benchmark = bound(made, name)
-    construction.build(rules.benchmark)
-    return _keep(done(rules, samples, records, [*lines, *matched.decisions()], options), made, name, fresh)
+def placed(
+    path: Path, rules: RowRules, samples: Sequence[Sample], lines: Sequence[str], options: ImportOptions,
+    study: Study | None = None,
+) -> Read:  # fmt: skip
+    """Return what samples say: each gets its item, its condition and its replies; ``lines`` say how they were read."""
+    names, matched, items = models_of(path, study, samples, options), None, rules.by_id
+    if isinstance(rules, QuestionRows):
+        usual = rules.condition if options.people else _condition(rules, _usable(path, samples))
+        condition = options.condition or usual
+        matched = matching.match(path, rules.items, samples, options.trust, new=not options.people)
+        for each in samples:
+            each.condition, each.texts = condition, {rules.step: each.said.text}
+        items, lines = matched.items, [*lines, *matched.decisions()]
+    records = records_of(path, rules, items, samples, names)
+    return Read(rules, samples, names, [*lines], records, matched)
 
 
-def _under(condition: str, samples: Iterable[Sample]) -> None:
-    for each in samples:
-        each.condition, each.texts = condition, {QuestionRows.step: each.said.text}
-
-
-def _condition(study: Study | None, name: str, usable: Sequence[Sample]) -> str:
+def _condition(rules: QuestionRows, usable: Sequence[Sample]) -> str:
     """Return the condition of a log's answers: that of the study where it asks one that fits, else what replies state."""
-    asked: Sequence[str] = ()
-    if study is not None and name in study.enabled:
-        asked = study.benchmarks[name].model_dump()["conditions"]
+    settings = rules.benchmark.settings
+    asked: Sequence[str] = () if settings is None else settings.conditions
     # Replies that were cut, refused or cannot be read do not count: how many they are is a result, not how it was asked.
     scored = [each for each in usable if each.unscored is None] or usable
     replied = [each for each in scored if each.said.status is Status.OK and each.said.text.strip()]
     replied = replied[:: -(-len(replied) // _TRIED) or 1]  # read in full later: some show how all were asked
-    stated, words = sum(states_confidence(each.said.text) for each in replied), QuestionRows.condition
+    stated, words = sum(states_confidence(each.said.text) for each in replied), rules.condition
     if words in asked and (stated or all(each.question is None for each in usable)):
         return words
     if stated and 2 * stated >= len(replied):
         return words
     letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in replied)
     return QuestionRows.by_logprob if letters and 2 * letters >= len(replied) else QuestionRows.unstated
-
-
-def _items(study: Study | None, name: str) -> Sequence[Any]:
-    if study is None or name not in study.enabled:
-        return ()
-    into = bound(study, name)
-    try:
-        construction.build(into)
-        return list(into.items)
-    except SourceError:  # no file is named and nothing was imported yet
-        return ()
 
 
 # --- samples become records ---------------------------------------------------------------------------------------------
@@ -220,11 +186,11 @@ def models_of(
     if options.people:
         return {name: name for name in answered}
     if options.model is None:
-        return study_files.names_of(study, answered)
+        return extending.names_of(study, answered)
     if len(answered) > 1:
         several = f"{len(answered)} models, {', '.join(list(answered)[:_NAMED])}"
         raise StudyError(f"{path}: holds {several}; leave --model out")
-    if options.model != study_files.slug(options.model):
+    if options.model != new_file.slug(options.model):
         raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
     return dict.fromkeys(answered, options.model)
 

@@ -122,7 +122,9 @@ class Matched:
             yield f"{self.reordered} show their options in another order: each is read in its own"
 
     def keep(self, folder: Path) -> None:
-        """Write the new questions as a file of their own, after those of earlier logs."""
+        """Write the new questions, where there are any, as a file of their own, after those of earlier logs."""
+        if not self.new:
+            return
         text = "".join(json.dumps(row) + "\n" for row in self.new)
         number = len(list(folder.glob("*.jsonl"))) + 1
         folder.mkdir(parents=True, exist_ok=True)

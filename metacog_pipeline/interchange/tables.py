@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.interchange import answer_cells, cells, columns, record
+from metacog_pipeline.interchange import answer_cells, cells, record
 from metacog_pipeline.interchange import question_rows as parts_of
 from metacog_pipeline.interchange.answer_cells import RowError, line_of, only, reply_text, shown, whole
-from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.cells import absent
 from metacog_pipeline.interchange.confidence import Confidence
-from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
-from metacog_pipeline.interchange.question import states_confidence
+from metacog_pipeline.interchange.import_rules import ImportOptions, RowRules
+from metacog_pipeline.interchange.question import LETTERS, states_confidence
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.llm.types import Completion, Status
 
@@ -23,39 +22,28 @@ from metacog_pipeline.llm.types import Completion, Status
 _WORDS = ("Na", "None", "none", "Nil", "nil")
 
 
-def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> tuple[list[Sample], list[str]]:
-    """Return the rows of a table as samples, and how they were understood.
-
-    Raises StudyError for a file that cannot be read or lacks what is needed.
-    """
-    rows, rules = AnswerFile(path), QuestionRows(None)
-    mapping = columns.parse_mapping(pairs, rules.fields)
-    mapping = {"model": options.people, **mapping} if options.people else mapping
-    fields = columns.resolved(rows, rules, mapping)
-    parts = parts_of.option_columns(rows.columns) if "options" not in fields else {}
-    table = _Table(path, rules, bool({"key", "correct"} & {*fields}), parts, options)
-    made = columns.samples(rows, fields, options, {"file": path.name}, table.take)
-    table.confidence.check()
-    return made, [columns.used_columns({**fields, **parts}, rows.columns), str(table.confidence)]
-
-
-class _Table:
-    """Fills samples from rows."""
+class Questions:
+    """Fills samples from rows with questions of one's own."""
 
     def __init__(
-        self, path: Path, rules: QuestionRows, keyed: bool, parts: Mapping[str, str], options: ImportOptions
+        self, path: Path, rules: RowRules, options: ImportOptions, fields: Mapping[str, str]
     ) -> None:
-        """``keyed`` says whether a column has a key or a verdict; ``parts`` are columns of an option each."""
-        self._path, self._keyed, self._parts, self._options = path, keyed, parts, options
+        """``fields`` are those that the table has, with their columns."""
+        self._path, self._options, self._keyed = path, options, bool({"key", "correct"} & {*fields})
         self.confidence = Confidence(path, rules, options)
         self._repeats = Counter[tuple[str, ...]]()
 
-    def take(self, made: Sample, said: dict[str, Any], cells: Mapping[str, Any]) -> None:
+    def lines(self, samples: Sequence[Sample]) -> list[str]:
+        """Return on which scale confidence was taken; StudyError where it is on none."""
+        self.confidence.check()
+        return [str(self.confidence)]
+
+    def take(self, made: Sample, said: Mapping[str, Any]) -> None:
         """Fill a sample with what a row says; RowError with the reason where it cannot be used."""
         made.task = line_of(said.get("dataset")) or self._path.stem
         run = 1 if self._options.people else answer_cells.run_of(said.get("run"))
         question = _question(said["question"]) if "question" in said else None
-        options, labels = self._options_of(cells, said.get("options"))
+        options, labels = _options(said)
         made.name = line_of(said.get("item_id")) or parts_of.content_digest(str(question), options)
         key, choice = (self._named(said, field, options, labels, made.row) for field in ("key", "choice"))
         made.said = Completion(Status.OK, self._reply(said, choice, key, options, made.row))
@@ -71,14 +59,6 @@ class _Table:
             self._repeats[one] += 1
             run = self._repeats[one]
         made.run = run
-
-    def _options_of(self, cells: Mapping[str, Any], value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if self._parts:
-            value = parts_of.texts_of([cells.get(column) for column in self._parts.values()])
-        try:
-            return ((), ()) if absent(value) else parts_of.options_of(value)
-        except ValueError as error:
-            raise RowError(f"options {shown(value)}: {error}") from None
 
     def _named(
         self, said: Mapping[str, Any], field: str, options: Sequence[str], labels: Sequence[str], row: int
@@ -135,6 +115,15 @@ def _question(value: Any) -> str:
     if absent(value):
         raise RowError("has no question")
     return str(value)
+
+
+def _options(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    parts = [cell for field, cell in said.items() if field in LETTERS]  # a column each
+    value = parts_of.texts_of(parts) if parts else said.get("options")
+    try:
+        return ((), ()) if absent(value) else parts_of.options_of(value)
+    except ValueError as error:
+        raise RowError(f"options {shown(value)}: {error}") from None
 
 
 def _says_nothing(value: Any, known: Sequence[Any]) -> bool:

@@ -20,7 +20,7 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
-from metacog_pipeline.interchange.importing import by_partition, read_respondents
+from metacog_pipeline.interchange.importing import by_partition, read
 from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import OF_CHOICES, PREFIX, harmonised
 from metacog_pipeline.scoring.responses import CALL_COLUMNS, read_responses
@@ -47,14 +47,12 @@ def path_of(home: Home, benchmark: str) -> Path:
     return home.people / f"{benchmark}.parquet"
 
 
-def keep(
-    benchmark: Bound, file: Path, pairs: Sequence[str], condition: str | None, options: ImportOptions
-) -> tuple[Imported, int]:
+def keep(benchmark: Bound, file: Path, options: ImportOptions) -> tuple[Imported, int]:
     """Keep the answers of a table whose column ``options.people`` names the respondent; return them and the respondents.
 
     They replace those kept before. Raises StudyError as an import does; nothing is kept then.
     """
-    found = read_respondents(benchmark, file, pairs, condition, options)
+    found = read(file, benchmark.study, benchmark.name, options).summed_up(options)
     people = by_partition(found.records)
     answers = pl.concat([_answers(benchmark, name, records) for (name, _), records in people.items()])
     answers = answers.sort("model", "condition", "item_id")

@@ -49,8 +49,7 @@ class Row:
     @property
     def name(self) -> str:
         """A name the study may use: of the model as the provider calls it."""
-        said = (self.model or self.provider).rstrip("/").rsplit("/", 1)[-1].lower()
-        return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:60] or self.provider
+        return slug((self.model or self.provider).rstrip("/").rsplit("/", 1)[-1])
 
     def table(self, name: str) -> dict[str, Any]:
         """The row under a name no other has."""
@@ -64,6 +63,16 @@ class Row:
                 "price_out": price_out,
             }
         return found
+
+
+def slug(text: str) -> str:
+    """Return the name of a model as study files have them."""
+    return re.sub(r"[^a-z0-9._-]+", "-", text.casefold()).strip("-._")[:60] or "model"
+
+
+def study_name(path: Path) -> str:
+    """Return the name of a study whose file this is."""
+    return re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
 
 
 def row_of(said: str) -> Row:
@@ -104,8 +113,7 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
     names = [row.name for row in different]
     numbered = {row: names[: n + 1].count(row.name) for n, row in enumerate(different)}
     models = [row.table(row.name + (f"-{numbered[row]}" if numbered[row] > 1 else "")) for row in rows]
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
-    study = {"name": name, "runs": 1, "seed": 0, "budget_usd": budget}
+    study = {"name": study_name(path), "runs": 1, "seed": 0, "budget_usd": budget}
     return HEAD + toml_text(
         {"study": study, "models": models, "benchmarks": {each: _start_of(each) for each in benchmarks}}
     )

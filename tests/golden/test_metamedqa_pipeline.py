@@ -10,7 +10,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, items
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.interchange.import_rules import ImportOptions
-from metacog_pipeline.interchange.importing import import_items
+from metacog_pipeline.interchange.importing import import_file
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
@@ -62,7 +62,7 @@ def study(few_resamples, tmp_path_factory, rows):
         with file.open("w", newline="", encoding="utf-8") as out:
             # In another order than the items: no score hangs on it.
             csv.writer(out).writerows([("item_id", "choice", "confidence"), *reversed(lines)])
-        assert not import_items(benchmark, file, options=ImportOptions(model=model)).rejected
+        assert not import_file(file, loaded.path, ImportOptions(model=model)).rejected
         partition = Partition(loaded, benchmark.name, loaded.model(model), 1)
         assert ask(benchmark, partition).complete
         files.read(benchmark, partition)

@@ -11,8 +11,8 @@ import pytest
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import answers, importing, tables
-from metacog_pipeline.interchange.import_rules import NOT_KEPT, ImportOptions
+from metacog_pipeline.interchange import answers, columns, importing
+from metacog_pipeline.interchange.import_rules import NOT_KEPT, ImportOptions, QuestionRows
 from metacog_pipeline.interchange.logs import reading
 from metacog_pipeline.transcripts.store import kept_records
 from tests.interchange import generated
@@ -35,7 +35,7 @@ STUDY = (
 def read(name, path):
     """Return the samples of a file, of a log as a table where it is none."""
     found = None if name == "table" else reading.samples_of(path)
-    return tables.read(path, (), ImportOptions())[0] if found is None else found
+    return columns.samples(path, QuestionRows(None), ImportOptions())[0] if found is None else found
 
 
 def holds(folder, name, form, seed):
@@ -56,8 +56,8 @@ def holds(folder, name, form, seed):
         ]
         generated.jsonl(folder / "q.jsonl", asked)
         (folder / "s.toml").write_text(STUDY)
-    found = list(read(name, path))
-    done = importing.import_questions(path, folder / "s.toml", found, ImportOptions())
+    done = importing.import_file(path, folder / "s.toml", ImportOptions())
+    found = importing.read(path, done.study, "questions", ImportOptions()).samples
     ended = Counter(each.status for each in rows)
     lost = sum(ended[each] for each in LOST[name])
     not_kept = [why for _, what, why in done.rejected if what == NOT_KEPT]
@@ -74,7 +74,7 @@ def holds(folder, name, form, seed):
     if form != CHOSEN:
         read_here = [answers.read_reply(into, items[each.item], each) for each in kept]
         assert sum(each.correct or 0 for each in read_here) == ended["right"], done.summary
-    again = importing.import_questions(path, folder / "s.toml", read(name, path), ImportOptions())
+    again = importing.import_file(path, folder / "s.toml", ImportOptions())
     assert (again.kept, again.known) == (0, done.kept)
 
 
@@ -98,14 +98,14 @@ def test_the_same_options_in_another_order_are_one_item_and_each_answer_is_read_
     for row in rows:
         row["answer"] = "ABC"[row["options"].index("x")]
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
-    found, _ = tables.read(path, (), ImportOptions())
-    done = importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions())
+    done = importing.import_file(path, tmp_path / "s.toml", ImportOptions())
     assert (
         "place of the right option (position bias): A 1.000 of 1, B 0.000 of 1, C 0.000 of 1"
         in done.summary[-1]
     )
     (item,) = bound(done.study, "questions").items
     assert (item.options, item.answer) == (("x", "y", "z"), "A")
+    found = importing.read(path, done.study, "questions", ImportOptions()).samples
     said = [answers.read_reply(bound(done.study, "questions"), item, each) for each in found]
     assert [(each.said, each.correct) for each in said] == [("A", 1), ("B", 0), ("C", 0)]
 
@@ -115,8 +115,7 @@ def test_signs_of_arithmetic_tell_questions_apart(tmp_path):
         {"question": f"What is 2 {sign} 2?", "answer": "4", "response": "4", "model": "m"} for sign in "+*-"
     ]
     path = generated.jsonl(tmp_path / "t.jsonl", rows)
-    found, _ = tables.read(path, (), ImportOptions())
-    done = importing.import_questions(path, tmp_path / "s.toml", found, ImportOptions())
+    done = importing.import_file(path, tmp_path / "s.toml", ImportOptions())
     assert len(bound(done.study, "questions").items) == 3 and json.dumps(done.kept) == "3"
 
 

@@ -19,10 +19,10 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.cells import parse_scale
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions, RowRules
-from metacog_pipeline.interchange.importing import import_items, read_items
-from metacog_pipeline.interchange.logs.reading import samples_of
+from metacog_pipeline.interchange.importing import import_file, placed
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
@@ -88,7 +88,8 @@ def take(
 
 
 def read_file(into: Bound, file: Path, run: int = 1, pairs: Sequence[str] = (), **options: Any) -> Any:
-    return import_items(into, file, pairs, None, ImportOptions(model="theirs", run=run, **options))
+    how = ImportOptions(model="theirs", run=run, pairs=tuple(pairs), benchmark=into.name, **options)
+    return import_file(file, into.study.path, how)
 
 
 def steps(found: Imported) -> dict[str, str]:
@@ -234,8 +235,8 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     item = into.items[0]
     file = tmp_path / "a.csv"
     file.write_text(f'id,response\n{item.item_id},"{{""decision"": ""1"", ""confidence"": 3}}"\nnobody,x\n')
-    rules, how = Plain(into), ImportOptions(model="theirs", run=8)
-    found, _ = read_items(file, rules, (), Plain.condition, how)
+    rules, how = Plain(into), ImportOptions(model="theirs", run=8, condition=Plain.condition)
+    found = placed(file, rules, *columns.samples(file, rules, how), how).summed_up(how)
     assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
 
@@ -250,7 +251,7 @@ def test_a_log_about_items_names_them_by_id_also_where_it_has_the_whole_prompt(b
     ]  # fmt: skip
     file = tmp_path / "log.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    found = import_items(into, file, logged=samples_of(file))
+    found = import_file(file, into.study.path, ImportOptions(benchmark=into.name))
     assert (len(found.records), found.rejected) == (60, ())
     assert found.summary[-1] == "accuracy by the file's own verdicts 1.000 of 60, by key 1.000 of 60"
 
@@ -263,7 +264,7 @@ def test_models_and_runs_of_a_table_are_those_of_its_columns(benchmark, tmp_path
     ]  # fmt: skip
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    found = import_items(into, file)
+    found = import_file(file, into.study.path, ImportOptions(benchmark=into.name))
     assert {(each.model, each.run) for each in found.records} == {("a", 1), ("a", 2), ("b", 1), ("b", 2)}
     assert [each.name for each in load_study(tmp_path / "study.toml").models] == ["theirs", "a", "b"]
 

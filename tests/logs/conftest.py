@@ -61,6 +61,6 @@ def take(tmp_path):
     """Return what imports a file into ``study.toml`` of the test's folder."""
 
     def run(path, **options):
-        return importing.import_file(path, tmp_path / "study.toml", (), None, ImportOptions(**options))
+        return importing.import_file(path, tmp_path / "study.toml", ImportOptions(**options))
 
     return run

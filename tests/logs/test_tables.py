@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,8 +16,8 @@ import pytest
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions.read import read as read_calls
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.interchange import importing, matching, tables
-from metacog_pipeline.interchange.import_rules import ImportOptions
+from metacog_pipeline.interchange import columns, importing, matching
+from metacog_pipeline.interchange.import_rules import ImportOptions, QuestionRows
 from metacog_pipeline.interchange.question_rows import question_of
 from metacog_pipeline.stats.confidence_scale import Scale
 from tests.logs.conftest import lines
@@ -46,7 +47,7 @@ def table(path, found):
 
 
 def read(path, options=PERCENT, pairs=()):
-    return tables.read(path, pairs, options)[0]
+    return columns.samples(path, QuestionRows(None), replace(options, pairs=tuple(pairs)))[0]
 
 
 def one(path, row):

@@ -19,8 +19,9 @@ from metacog_pipeline.benchmarks.medley.read import parse_reply
 from metacog_pipeline.benchmarks.medley.rules import Triple
 from metacog_pipeline.benchmarks.medley.scores import score_instances, score_triples
 from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_rules import ImportOptions
-from metacog_pipeline.interchange.importing import read_items
+from metacog_pipeline.interchange.importing import placed
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import Bound, call, estimated
 from tests.medley.bound import read as observe
@@ -141,9 +142,9 @@ def plain(make_instance):
 
 def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
     rules = Rows(Bound(items, conditions=("normal", "adversarial")))
-    pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
-    how = ImportOptions(model=model, run=run)
-    return read_items(path, rules, pairs, condition, how)[0]
+    pairs = tuple(f"{field}={column}" for field, column in (mapping or {}).items())
+    how = ImportOptions(model=model, run=run, pairs=pairs, condition=condition)
+    return placed(path, rules, *columns.samples(path, rules, how), how).summed_up(how)
 
 
 @pytest.fixture

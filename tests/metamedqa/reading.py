@@ -13,8 +13,9 @@ from metacog_pipeline.benchmarks.metamedqa.benchmark import Rows
 from metacog_pipeline.benchmarks.metamedqa.items import BASELINE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.read import UNREADABLE, read_response
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_rules import Imported, ImportOptions
-from metacog_pipeline.interchange.importing import read_items
+from metacog_pipeline.interchange.importing import placed
 
 
 def read_answers(
@@ -27,7 +28,7 @@ def read_answers(
     run: int = 1,
     **options: Any,
 ) -> Imported:
-    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `read_items`.
+    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as an import does.
 
     ``content``, where there is any, is written there first; rows as JSON Lines.
     """
@@ -46,9 +47,9 @@ def read_answers(
     rules = Rows(
         SimpleNamespace(**about, **parse, conditions=lambda: usual, steps=lambda condition: ("answer",))
     )
-    pairs = [f"{field}={column}" for field, column in (mapping or {}).items()]
-    how = ImportOptions(model=model, run=run, **options)
-    return read_items(path, rules, pairs, BASELINE, how)[0]
+    pairs = tuple(f"{field}={column}" for field, column in (mapping or {}).items())
+    how = ImportOptions(model=model, run=run, pairs=pairs, condition=BASELINE, **options)
+    return placed(path, rules, *columns.samples(path, rules, how), how).summed_up(how)
 
 
 def table(

@@ -14,7 +14,6 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange.cells import parse_scale, parse_words
 from metacog_pipeline.interchange.columns import parse_mapping
 from metacog_pipeline.interchange.import_rules import Imported
@@ -238,7 +237,7 @@ def test_a_scale_is_declared_and_never_guessed(low, high, fits, tmp_path, shuffl
     found = take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=scale)
     rated = [str(record.text)[-1] for record in found.records]
     assert rated == sorted(rated) and set(rated) == set("12345") and len(rated) == 170
-    assert found.records[0].request_json == canonical_json({"confidence_scale": str(scale)})
+    assert json.loads(found.records[0].request_json) == {"confidence_scale": str(scale), "file": "a.jsonl"}
 
 
 def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, shuffled):

@@ -52,7 +52,7 @@ def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, 
 
 
 def kept(into: Bound, file: Path) -> tuple[int, int, int]:
-    found, who = people.keep(into, file, (), None, ImportOptions(people="subject"))
+    found, who = people.keep(into, file, ImportOptions(people="subject"))
     return found.kept, who, len(found.rejected)
 
 
@@ -119,12 +119,12 @@ def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp
 def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
-    found, who = people.keep(into, path, (), None, ImportOptions(people="subject"))
+    found, who = people.keep(into, path, ImportOptions(people="subject"))
     reasons = [each.reason for each in found.rejected]
     assert (found.kept, who) == (24, 2) and "names no respondent" in reasons and len(reasons) == 3
     path.write_text("subject,item_id,answer\ns0,nothing,A\n")
     with pytest.raises(StudyError, match="none of its 1 rows can be used"):
-        people.keep(into, path, (), None, ImportOptions(people="subject"))
+        people.keep(into, path, ImportOptions(people="subject"))
     with pytest.raises(StudyError, match="no column 'who'"):
-        people.keep(into, path, (), None, ImportOptions(people="who"))
+        people.keep(into, path, ImportOptions(people="who"))
     assert pl.read_parquet(people.path_of(into.study.home, "questions")).height == 24

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.new_file import slug, study_name
+from metacog_pipeline.study.study_file import Study, load_study
 
-_SLUG = re.compile(r"[^a-z0-9._-]+")
 _HEAD = "# Made by metacog import: no model is asked. docs/study.md has every key.\n"
 
 
@@ -28,11 +27,6 @@ def names_of(study: Study | None, models: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def slug(text: str) -> str:
-    """Return a name as study files have them."""
-    return _SLUG.sub("-", text.casefold()).strip("-._")[:64] or "model"
-
-
 def extend(
     path: Path, study: Study | None, models: Mapping[str, str], runs: int, asked: tuple[str, str] | None = None
 ) -> Study:  # fmt: skip
@@ -45,8 +39,7 @@ def extend(
     before = _HEAD if study is None else path.read_text("utf-8")
     text = tomlkit.parse(before)
     if study is None:
-        name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
-        text["study"] = {"name": name, "runs": runs}
+        text["study"] = {"name": study_name(path), "runs": runs}
     there = () if study is None else study.models
     # more runs or conditions of models that are asked cost money: they are not added to the file
     asks = any(each.provider != "replay" for each in there)
