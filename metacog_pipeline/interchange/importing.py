@@ -48,8 +48,16 @@ class Read:
     matched: matching.Matched | None = None  # with questions of one's own
 
     def summed_up(self, options: ImportOptions) -> Imported:
-        """Return what became of all rows."""
-        return done(self.rules, self.samples, self.records, self.lines, options)
+        """Return what became of all samples, and how they were understood: each decision is one line."""
+        odd = (each for each in self.samples if (each.why or each.unscored) is not None and not each.same)
+        rejected, taken = [*map(_rejected, odd)], [each for each in self.samples if each.why is None]
+        every, same, summary = len(self.samples), sum(each.same for each in self.samples), list[str]()
+        if not options.quiet:
+            lost = every - len(taken) - same
+            rows = f"{every} rows: {len(taken)} taken, {same} the same once more, {lost} not kept"
+            summary += [*_head(self.rules, taken, self.records), *self.lines, rows]
+            summary += [*_reasons(rejected), *_verdicts(self.rules, taken)]
+        return Imported(self.records, tuple(rejected), tuple(summary), rows=every, same=same)
 
 
 # --- a file -----------------------------------------------------------------------------------------------------------
@@ -272,31 +280,7 @@ def _fresh(
     return found
 
 
-def _keep(
-    found: Imported, made: Study, benchmark: str, fresh: Mapping[tuple[str, int], Sequence[Record]]
-) -> Imported:
-    for (model, run), own in fresh.items():
-        keep_whole(Partition(made, benchmark, made.model(model), run).folder, own)
-    return replace(found, study=made, known=len(found.records) - sum(map(len, fresh.values())))
-
-
 # --- the summary ------------------------------------------------------------------------------------------------------
-def done(
-    rules: RowRules, samples: Sequence[Sample], records: Sequence[Record], lines: Iterable[str],
-    options: ImportOptions,
-) -> Imported:  # fmt: skip
-    """Return what became of all samples, and how they were understood: each decision is one line, ``lines`` are more."""
-    odd = (each for each in samples if (each.why or each.unscored) is not None and not each.same)
-    rejected, taken = [*map(_rejected, odd)], [each for each in samples if each.why is None]
-    same = sum(each.same for each in samples)
-    lost = len(samples) - len(taken) - same
-    rows = f"{len(samples)} rows: {len(taken)} taken, {same} the same once more, {lost} not kept"
-    summary: tuple[str, ...] = ()
-    if not options.quiet:
-        summary = *_head(rules, taken, records), *lines, rows, *_reasons(rejected), *_verdicts(rules, taken)
-    return Imported(records, tuple(rejected), summary, rows=len(samples), same=same)
-
-
 def _head(rules: RowRules, kept: Sequence[Sample], records: Sequence[Record]) -> Iterator[str]:
     names = dict.fromkeys((each.model, each.model_id) for each in records)
     models = [name if name == model else f"{name} ({model})" for name, model in [*names][:_NAMED]]
