@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from metacog_pipeline.errors import one_line
@@ -13,6 +14,7 @@ from metacog_pipeline.interchange.cells import absent, number
 from metacog_pipeline.stats.confidence_words import NO, YES
 
 SHOWN, MOST_RUNS = 60, 99
+_QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _RIGHT: Mapping[str, bool] = {
@@ -54,6 +56,14 @@ def run_of(value: Any) -> int | None:
         outside = f"run {run} is outside 0 to {MOST_RUNS}"
         raise RowError(f"run {shown(value)} is no number" if run is None else outside)
     return run
+
+
+@lru_cache(maxsize=100_000)  # a long table names the same questions again and again
+def folded(text: str) -> str:
+    """Return ``text`` for comparison: one case, one kind of quotes, single spaces, no full stop at its end."""
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
+    flat = " ".join(unicodedata.normalize("NFKC", plain).split())
+    return flat[:-1].rstrip() if flat.endswith(".") else flat
 
 
 def shown(value: object) -> str:

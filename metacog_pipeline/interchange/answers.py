@@ -17,7 +17,6 @@ from metacog_pipeline.interchange.cells import absent, missing
 from metacog_pipeline.interchange.confidence import Confidence
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, ImportOptions, RowRules
 from metacog_pipeline.interchange.question import ORDER
-from metacog_pipeline.interchange.question_rows import identity
 from metacog_pipeline.interchange.record import Sample
 from metacog_pipeline.transcripts.lines import encode_logprobs
 
@@ -72,7 +71,7 @@ class Answers:
             raise StudyError(f"--condition {named}: {error}") from None
         self._named: dict[str, list[Any]] = {}  # items by their ids and questions
         for item in rules.items:
-            for name in {_compared(item.item_id), *map(identity, rules.questions(item))}:
+            for name in {_folded(each) for each in (item.item_id, *rules.questions(item))}:
                 self._named.setdefault(name, []).append(item)
         self.confidence, self.agree = Confidence(path, rules, options), 0
 
@@ -93,8 +92,7 @@ class Answers:
     def _item(self, said: Mapping[str, Any]) -> Any:
         """Return the item that a row names by its id or its question, of several the one with its key."""
         names = {field: said[field] for field in ITEM_FIELDS if not absent(said.get(field))}
-        ways = ((_compared(each), identity(str(each))) for each in names.values())
-        found = [self._named[way] for both in ways for way in both if way in self._named]
+        found = [known for each in names.values() if (known := self._named.get(_folded(each)))]
         if not names:
             raise RowError("the row names no item")
         if not found:
@@ -157,6 +155,6 @@ class Answers:
         return [*agree, *([str(self.confidence)] if {*self._rules.rated} & {*self._fields} else [])]
 
 
-def _compared(name: Any) -> str:
+def _folded(name: Any) -> str:
     number = answer_cells.whole(name)  # 12.0 where a data frame had gaps
-    return str(name if number is None else number).strip().casefold()
+    return answer_cells.folded(str(name if number is None else number))

@@ -100,7 +100,7 @@ def read(file: Path, study: Study | None, name: str, options: ImportOptions) -> 
     if not file.exists():
         raise StudyError(f"{file}: there is no such file; check the path")
     logged = None if options.of_table else reading.samples_of(file, options.trust)
-    rules = _rules(study, name)
+    rules = _rules(study, name, options)
     if logged is None:
         return placed(file, rules, *columns.samples(file, rules, options), options, study)
     samples = [*logged]
@@ -109,7 +109,7 @@ def read(file: Path, study: Study | None, name: str, options: ImportOptions) -> 
     return placed(file, rules, samples, (), options, study)
 
 
-def _rules(study: Study | None, name: str) -> RowRules:
+def _rules(study: Study | None, name: str, options: ImportOptions) -> RowRules:
     """Return what rows mean to a benchmark. They are held to its items, so these are built first where they are stale."""
     if study is None or name not in study.enabled:  # the first questions of one's own
         return QuestionRows(SimpleNamespace(name=name, items=(), settings=None))
@@ -117,13 +117,13 @@ def _rules(study: Study | None, name: str) -> RowRules:
     if into.importer is None:
         instead = "`metacog fit FILE` fits a table of trials"
         raise StudyError(f"import: answers to {name} cannot be imported; {instead}")
-    own = into.importer is QuestionRows
+    brought = into.importer is QuestionRows and not options.people  # the file may bring its questions
     try:
-        if not own:  # else the file may be refused, and the home is to be as it was
+        if not brought:  # else the file may be refused, and the home is to be as it was
             study.prepare()
         construction.build(into)
     except SourceError as error:
-        if own:  # it names no file, and nothing was imported yet
+        if brought:  # it names no file, and nothing was imported yet
             return QuestionRows(SimpleNamespace(name=name, items=(), settings=into.settings))
         raise StudyError(str(error)) from None
     rules: RowRules = into.importer(into)
@@ -143,6 +143,8 @@ def placed(
         for each in samples:
             each.condition, each.texts = condition, {rules.step: each.said.text}
         items, lines = matched.items, [*lines, *matched.decisions()]
+    elif study is not None and options.model is not None and not options.people:
+        study.model(options.model)  # a name that is spelled wrong is no new model
     records = records_of(path, rules, items, samples, names)
     return Read(rules, samples, names, [*lines], records, matched)
 

@@ -75,7 +75,7 @@ class Matched:
         self._by_stem: dict[str, list[Question]] = {}  # a table of answers alone need not have the options
         for item in self.items.values():
             self._by_content.setdefault(identity(item.question, item.options), []).append(item)
-            self._by_stem.setdefault(identity(item.question), []).append(item)
+            self._by_stem.setdefault(identity(item.question, ()), []).append(item)
         self._added = set[str]()
         self._fields: dict[str, dict[str, Any]] = {}
 

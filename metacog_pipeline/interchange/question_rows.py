@@ -195,14 +195,13 @@ def content_digest(question: str, options: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def identity(question: str, options: tuple[str, ...] = ()) -> str:
+def identity(question: str, options: tuple[str, ...]) -> str:
     """Return a digest of a question and the set of its options; 2 + 3 is not 2 - 3."""
     told = [_with_signs(question), *sorted(map(_with_signs, options))]
     return sha256_hex(canonical_json(told))[:16]
 
 
 def _with_signs(text: str) -> str:
-    text = text.replace("’", "'")
     signs = _SIGNS.findall(text)
     return f"{flat(text)} {' '.join(signs)}" if signs else flat(text)
 

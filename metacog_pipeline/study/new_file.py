@@ -49,7 +49,7 @@ class Row:
     @property
     def name(self) -> str:
         """A name the study may use: of the model as the provider calls it."""
-        return slug((self.model or self.provider).rstrip("/").rsplit("/", 1)[-1], self.provider)
+        return slug((self.model or self.provider).rstrip("/").rsplit("/", 1)[-1], self.provider)[:60]
 
     def table(self, name: str) -> dict[str, Any]:
         """The row under a name no other has."""
@@ -67,7 +67,7 @@ class Row:
 
 def slug(text: str, nameless: str = "model") -> str:
     """Return the name of a model as study files have them; ``nameless`` where no character of it can be in one."""
-    return re.sub(r"[^a-z0-9._-]+", "-", text.casefold()).strip("-._")[:60] or nameless
+    return re.sub(r"[^a-z0-9._-]+", "-", text.casefold()).strip("-._")[:64] or nameless
 
 
 def study_name(path: Path) -> str:

@@ -256,6 +256,22 @@ def test_a_log_about_items_names_them_by_id_also_where_it_has_the_whole_prompt(b
     assert found.summary[-1] == "accuracy by the file's own verdicts 1.000 of 60, by key 1.000 of 60"
 
 
+def test_a_model_that_the_study_does_not_have_is_refused_and_not_added(benchmark, tmp_path):
+    into, before = benchmark("selfknowledge"), (tmp_path / "study.toml").read_text()
+    file = tmp_path / "t.jsonl"
+    file.write_text(json.dumps({"item_id": into.items[0].item_id, "answer": "a", "knows": "yes"}))
+    with pytest.raises(StudyError, match=r'no model "thiers".*theirs'):
+        import_file(file, into.study.path, ImportOptions(model="thiers", benchmark=into.name))
+    assert (tmp_path / "study.toml").read_text() == before and not kept(into)
+
+
+def test_keys_of_signs_alone_are_not_the_same(benchmark):
+    into = benchmark("metacogbench")
+    rules = into.importer(into)
+    sign = into.items[0].model_copy(update={"answer": "∀", "accept": ()})
+    assert rules.agrees(sign, "∀") and not rules.agrees(sign, "∃")
+
+
 def test_models_and_runs_of_a_table_are_those_of_its_columns(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     rows = [

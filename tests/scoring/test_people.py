@@ -116,6 +116,14 @@ def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp
     assert before and board() == before
 
 
+def test_people_answer_questions_that_are_there_and_bring_none(into, tmp_path):
+    kept(into, trials(tmp_path / "p.csv", 2))
+    assert into.study.home.dagster.is_dir()
+    (tmp_path / "own.csv").unlink()
+    with pytest.raises(StudyError, match=r"own\.csv"):
+        people.keep(into, tmp_path / "p.csv", ImportOptions(people="subject"))
+
+
 def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")

@@ -12,9 +12,9 @@ from metacog_pipeline.benchmarks.metacogbench import prompts, read, rules
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Field, Item, Option, shipped_items, turned
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, ONE_TURN, TURN_1, TURN_2, item_steps
 from metacog_pipeline.benchmarks.metacogbench.rules import score
+from metacog_pipeline.interchange.answer_cells import folded
 from metacog_pipeline.interchange.cells import number as number_of
 from metacog_pipeline.interchange.import_rules import RowRules
-from metacog_pipeline.interchange.question_rows import identity
 from metacog_pipeline.reading import rows
 from metacog_pipeline.reading.calls import Calls, reading_of, said
 from metacog_pipeline.reading.fields import Confidence, Letter
@@ -177,4 +177,4 @@ class Rows(RowRules):
         number, own = number_of(key), number_of(item.answer)
         if number is not None and own is not None:
             return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
-        return identity(str(key)) in {identity(str(form)) for form in (item.answer, *item.accept)}
+        return folded(str(key)) in {folded(str(form)) for form in (item.answer, *item.accept)}
